@@ -44,6 +44,7 @@ Files = Callable[[int], Mapping[str, str]]
 IN_ONE_LINE = {
     "words": "word@ ",
     "a comment": "<!-- @ ",
+    "closed comments": "<!-- @ --> x ",
     "an element": "<div a=@> ",
     "a script": "<script> @ ",
     "a tag": "<x a=@ ",

@@ -12,9 +12,9 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
-from contextasm.model import ContextasmError, Document, NamedTuple
+from contextasm.model import ContextasmError, Document, NamedTuple, grouped
 from contextasm.text.markdown.managed_block import find_block, remove_block, with_block
-from contextasm.text.names.glob import glob_matches, list_matching, matching_paths
+from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder, folders_above, is_below
 from contextasm.workspace.reading import MISSING, file_bytes
 
@@ -283,12 +283,9 @@ def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Ite
             yield output, "ctxasm.yaml lists this file as an output of a build"
     root = inputs.folder.root
     yield from _kept_targets(targets, root)
-    fold = str.casefold if _ignores_case(root) else str
-    places = [place for target in targets for place in (target.full, target.real) if is_below(place, root)]
-    named = [fold(os.path.relpath(place, root)) for place in places]
+    tree = _TreeWithTargets(inputs.folder, targets)
     for pattern in dict.fromkeys(inputs.patterns):
-        found = (*list_matching(inputs.folder, pattern.pattern), *matching_paths(named, fold(pattern.pattern)))
-        for path in dict.fromkeys(found):
+        for path in list_matching(tree, pattern.pattern):
             match = by_identity.get(file_identity(f"{root}/{path}"))
             is_read = not any(glob_matches(each, path) for each in pattern.except_paths)
             if match and is_read and not _is_allowed_block(match, pattern):
@@ -313,3 +310,25 @@ def _is_same_or_below(target: OutputFile, path: str) -> bool:
     if target.identity == file_identity(path):
         return True
     return os.path.isdir(path) and is_below(target.real, os.path.realpath(path))
+
+
+class _TreeWithTargets:
+    """The workspace as if all targets existed already, under each name that links to folders give them."""
+
+    def __init__(self, folder: Folder, targets: Sequence[OutputFile]) -> None:
+        self._folder = folder
+        self._identities = {target.identity for target in targets}
+        self._names = grouped(
+            (file_identity(os.path.dirname(each.real)), os.path.basename(each.real)) for each in targets
+        )
+
+    def holds(self, folder: str) -> bool:
+        return self._folder.holds(folder)
+
+    def exists(self, path: str) -> bool:
+        return self._folder.exists(path) or file_identity(f"{self._folder.root}/{path}") in self._identities
+
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
+        yield from self._folder.entries(folder) or ()  # of a folder that can't be listed, a build reads nothing
+        names = self._names.get(file_identity(f"{self._folder.root}/{folder}"), ())
+        yield from (NamedEntry(name) for name in names if not name.startswith("."))

@@ -65,7 +65,10 @@ def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
     message = _request(job, texts)
     try:
         with _opener(job.embedder.url).open(message, timeout=seconds) as answer:
-            data = answer.read(_MAX_ANSWER + 1)
+            data = bytearray()
+            while len(data) <= _MAX_ANSWER and (part := answer.read1(1 << 16)):
+                data += part
+                job.seconds_left()  # else the thread and the connection of a slow answer would outlive the deadline
     except HTTPError as error:
         error.close()
         raise EmbeddingUnfinished(f"answered {error.code} {error.reason}") from error

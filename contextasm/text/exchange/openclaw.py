@@ -80,8 +80,10 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
             yield from _unused(observed)
             observed = where, _observation(stated_before, where)
             del found[0]
-        lines_of_comments = (line + text.count("\n", 0, start) for start, _ in found)
-        yield from (LeftOutPart(f"{file.name}:{number}", _BOOKKEEPING) for number in lines_of_comments)
+        number = at = 0
+        for start, _ in found:
+            number, at = number + text.count("\n", at, start), start
+            yield LeftOutPart(f"{file.name}:{line + number}", _BOOKKEEPING)
         if content := _without_bookkeeping(text):
             kind = TYPE.match(content)
             type_ = fitting_type(kind[1]) if kind and kind[1] not in TASK_MARKS else ""

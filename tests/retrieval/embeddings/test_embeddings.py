@@ -382,6 +382,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answer = answer
         self.requests: list[tuple[str, dict[str, str], Any]] = []
+        self.hung_up = threading.Event()
 
     @property
     def url(self) -> str:
@@ -418,6 +419,7 @@ class Handler(BaseHTTPRequestHandler):
             try:
                 self.wfile.write(b" ")
             except OSError:
+                self.server.hung_up.set()
                 return
 
     def _moved(self, _body: Any) -> None:
@@ -501,6 +503,12 @@ def test_server_that_fails_does_not_matter(tmp_path: Path, server: Server, messa
     assert result.out == build(workspace(tmp_path / "plain", None), "harbor").out
     assert f"the embedder {message}; memories" in result.err
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("server", ["slow"], indirect=True)
+def test_answer_that_is_too_late_is_not_read_to_its_end(tmp_path: Path, server: Server) -> None:
+    build(workspace(tmp_path, {"url": server.url, "model": "m", "timeout": 0.5}), "harbor")
+    assert server.hung_up.wait(10)
 
 
 def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
