@@ -100,10 +100,9 @@ def read_host_files(
 
     `files_of_root` has the files of the repository, such as those in its index; for None, they are those on the disk.
     `opened` are files that the host works on: what it loads with them is part of the reading. The person's own files
-    are read only if `home` is given, and skills are looked for only for a `window`. `listed` are paths of files in the
-    repository, of which the instruction files below the session's folder are read. Raises `ContextasmError` for a
-    folder that does not exist, for a file that can't be read, and for a file that the host does not load from outside
-    the folder.
+    are read only if `home` is given, and skills are looked for only for a `window`, as are the instruction files below
+    the session's folder among the paths in `listed`. Raises `ContextasmError` for a folder that does not exist, for a
+    file that can't be read, and for a file that the host does not load from outside the folder.
     """
     real = real_path(str(folder))
     root = repository_top(real) or real
@@ -114,8 +113,7 @@ def read_host_files(
     own = _FolderReader(host._replace(loads=_home_rules(host, root)), home, "", touched, "~/") if home else None
     own_loads, own_unread = own.loads() if own else ([], [])
     own_paths = [path for _, found in own_loads for path, _ in found]
-    paths = [path for path in _each_once([*own_paths, *outside]) if path not in own_paths]
-    named = [_outside_file(host, path) for path in paths]
+    named = [_outside_file(host, path) for path in _each_once([*own_paths, *outside]) if path not in own_paths]
     loads += [*own_loads, *((rule, [file]) for rule, file in named)]
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
     not_looked_at = [*([] if own else places), *host.not_looked_at]
@@ -125,13 +123,16 @@ def read_host_files(
         files = [file._replace(on_demand=file.path not in first) for file in files]
     unread = [*own_unread, *reader.unread_files(files, passed)]
     problems = [*reader.problems, *(own.problems if own else ())]
-    nested = reader.nested({*listed}.difference((each.path for each in files), (each.path for each in unread)))
+    reading = HostReading(host, reader.folder.root, reader.session, files, unread, problems, not_looked_at)
+    return reading if window is None else _with_skills(_with_files_below(reading, reader, listed), reader, own, window)
+
+
+def _with_files_below(reading: HostReading, reader: _FolderReader, listed: Sequence[str]) -> HostReading:
+    nested = reader.nested({*listed}.difference(file.path for file in reading.found))
     below = [file for folder in [*nested][:MOST_BELOW] for file in _files_below(reader, folder, nested[folder])]
-    if len(nested) > MOST_BELOW:
-        not_looked_at.append(f"instruction files of {len(nested) - MOST_BELOW:,} folders below the session's")
-    root, session = reader.folder.root, reader.session
-    reading = HostReading(host, root, session, files, unread, problems, not_looked_at, below=below)
-    return reading if window is None else _with_skills(reading, reader, own, window)
+    left = len(nested) - MOST_BELOW
+    passed = [f"instruction files of {left:,} folders below the session's"] if left > 0 else []
+    return reading._replace(below=below, not_looked_at=[*reading.not_looked_at, *passed])
 
 
 def _files_below(reader: _FolderReader, folder: str, paths: Sequence[str]) -> Sequence[UnreadFile]:
@@ -296,7 +297,7 @@ class _FolderReader:
         return [path for path in listed if not path.endswith("/")]
 
     def _without_links(self, paths: Sequence[str]) -> Sequence[str]:
-        """The files of the host's own that it loads: a link is a problem for some hosts."""
+        """The files at paths, as far as the host loads links; else a link is a problem."""
         linked = [] if self.host.links else [path for path in paths if os.path.islink(f"{self.folder.root}/{path}")]
         message, hint = f"{self.host.summary} does not load a file that is a link", "replace it with its text"
         self.problems += [Problem("link", path, 0, message, hint) for path in linked]
