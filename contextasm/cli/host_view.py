@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
@@ -16,7 +16,7 @@ from contextasm.checks.hosts.skills import Skill
 from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_table, write_json, write_stderr, write_stdout, write_table
 from contextasm.config.build import PreparedBuild
-from contextasm.config.hosts.loader import load_host, shipped_hosts
+from contextasm.config.hosts.loader import load_host, nested_files, shipped_hosts
 from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.input.values import parse_tokens
 from contextasm.config.resolve import process_environment
@@ -24,6 +24,7 @@ from contextasm.config.workspace_folder import named_workspace
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.workspace.folder import Folder, is_below, repository_top
+from contextasm.workspace.git.commands import repository_files
 from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import REPORTS, OutputFile
 
@@ -88,7 +89,22 @@ def read_hosts(flags: HostFlags, options: Options, *, staged: bool) -> Sequence[
             session = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
             hosts = [each for each in hosts if is_in_use(each, files, session)]
         paths = [os.path.join(process.folder, path) for path in options.open]
-        return [read_host_files(each, folder, outside, files, paths, home, tokens) for each in hosts]
+        listed = _listed_files(root, files, process.environment)
+        return [read_host_files(each, folder, outside, files, paths, home, tokens, listed) for each in hosts]
+
+
+def _listed_files(root: str, files: Folder, environment: Mapping[str, str]) -> Sequence[str]:
+    """The files of a repository that git does not ignore; without git, instruction files at most three folders deep.
+
+    Files of other repositories inside of it are left out.
+    """
+    with suppress(ContextasmError):  # git can't read this repository
+        if listed := repository_files(root, environment):
+            return listed
+    ends = tuple(f"/{name}" for name in nested_files())
+    paths = [path for pattern in ("*/*", "*/*/*", "*/*/*/*") for path in files.list(pattern) if path.endswith(ends)]
+    own = (path for path in paths if "node_modules" not in path.split("/"))
+    return [path for path in own if repository_top(f"{root}/{os.path.dirname(path)}") in {root, None}]
 
 
 def write_scope(reading: HostReading, *, is_one_of_many: bool = False) -> None:
@@ -258,7 +274,12 @@ class HostDocument(TypedDict):
 def _reading_data(reading: HostReading) -> dict[str, object]:
     """The reading, with what `HostDocument` has of it."""
     host = {"host": reading.host.name, "verified": reading.host.verified}
-    more = {"files": [*map(_file_data, reading.files)], "directives": sum(1 for _ in reading_directives(reading))}
+    unread = [*reading.unread, *reading.below]
+    more = {
+        "files": [*map(_file_data, reading.files)],
+        "unread": unread,
+        "directives": sum(1 for _ in reading_directives(reading)),
+    }
     return reading._asdict() | host | more
 
 

@@ -15,6 +15,7 @@ from contextasm.checks.hosts.files import HostReading
 from contextasm.checks.text import quoted, sentences
 from contextasm.model import grouped
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.markdown.managed_block import without_block
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import find_similar, fold_text, negations, words_and_names
 
@@ -43,13 +44,13 @@ Directive = tuple[str, int, str, int]
 
 
 def reading_directives(reading: HostReading) -> Iterator[Directive]:
-    """The directives of all files that a host loads at the start, in order."""
+    """The directives of all files that a host loads at the start, in order; not those that it takes out."""
     for file in reading.files:
         lines = file.text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n") if file.kept else []
-        first = front_matter(lines).lines
+        first, taken = front_matter(lines).lines, {*file.taken_lines}
         above = [0, *accumulate(line.startswith("#") for line in lines)]
         for line, sentence in sentences("\n".join(lines[first:])):
-            if _DIRECTIVE.match(sentence):
+            if first + line + 1 not in taken and _DIRECTIVE.match(sentence):
                 yield file.path, first + line + 1, " ".join(sentence.split()).rstrip("."), above[first + line]
 
 
@@ -83,8 +84,13 @@ def _contradictions(directives: Sequence[Directive]) -> Iterator[Finding]:
 
 
 def _repeats(directives: Sequence[Directive], reading: HostReading) -> Iterator[Finding]:
-    """One finding for each two files of which one repeats directives of the other, or is the same text."""
+    """One finding for each two files of which one repeats directives of the other, or is the same text.
+
+    What is in our own block may be in other files, too.
+    """
     text_of = {file.path: file.text for file in reading.files}
+    ours = {path: without_block(text)[1] for path, text in text_of.items()}
+    directives = [each for each in directives if not ours[each[0]][0] <= each[1] <= ours[each[0]][1]]
     texts, folded = [each[2] for each in directives], [fold_text(each[2]) for each in directives]
     pairs: list[tuple[tuple[str, str], Directive]] = []
     for at, (path, line, words, section) in enumerate(directives):

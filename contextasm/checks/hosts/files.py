@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.hosts.cuts import FoundFile, LoadedFile, cut_files, within_total
 from contextasm.checks.hosts.skills import Skill, list_skills, skill_of_others
 from contextasm.checks.skills import SKILL_FILE, skill_findings
-from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files, skill_files
-from contextasm.model import ContextasmError, Document, NamedTuple, Problem
+from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files, nested_files, skill_files
+from contextasm.model import ContextasmError, Document, NamedTuple, Problem, grouped
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.markdown.imports import (
@@ -33,6 +33,9 @@ from contextasm.workspace.reads import real_path
 NO_FILE = "import"
 """Code of the problem of an import that the host does not load."""
 
+MOST_BELOW = 100
+"""Folders below the session's whose files are looked at."""
+
 _PASSED_HINT = "put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
 
 
@@ -49,6 +52,8 @@ class UnreadFile(NamedTuple):
     """Whether the host loads the file later; else another file takes its place."""
     is_scoped: bool = False
     """Whether the file is only for some of the files of the repository, as its front matter says."""
+    later: tuple[str, LoadedFile] | None = None
+    """For a file below the session's folder: the words for when the host loads it, and what it then loads of it."""
 
 
 class HostReading(NamedTuple):
@@ -72,11 +77,13 @@ class HostReading(NamedTuple):
     """What in their files is against the specification."""
     window: int = 0
     """Tokens of the window that the list of skills is for; 0 for that of the host."""
+    below: Sequence[UnreadFile] = ()
+    """The files in folders below the session's, by folder; empty if nobody looked for them."""
 
     @property
     def found(self) -> Sequence[LoadedFile | UnreadFile]:
         """All files, the ones that are loaded first."""
-        return [*self.files, *self.unread]
+        return [*self.files, *self.unread, *self.below]
 
 
 def read_host_files(
@@ -87,14 +94,15 @@ def read_host_files(
     opened: Sequence[str] = (),
     home: Folder | None = None,
     window: int | None = None,
+    listed: Sequence[str] = (),
 ) -> HostReading:
     """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
 
     `files_of_root` has the files of the repository, such as those in its index; for None, they are those on the disk.
     `opened` are files that the host works on: what it loads with them is part of the reading. The person's own files
-    are read only if `home` is given, and skills are looked for only for a `window`. Raises `ContextasmError` for a
-    folder that does not exist, for a file that can't be read, and for a file that the host does not load from outside
-    the folder.
+    are read only if `home` is given, and skills are looked for only for a `window`, as are the instruction files below
+    the session's folder among the paths in `listed`. Raises `ContextasmError` for a folder that does not exist, for a
+    file that can't be read, and for a file that the host does not load from outside the folder.
     """
     real = real_path(str(folder))
     root = repository_top(real) or real
@@ -105,20 +113,44 @@ def read_host_files(
     own = _FolderReader(host._replace(loads=_home_rules(host, root)), home, "", touched, "~/") if home else None
     own_loads, own_unread = own.loads() if own else ([], [])
     own_paths = [path for _, found in own_loads for path, _ in found]
-    paths = [path for path in _each_once([*own_paths, *outside]) if path not in own_paths]
-    named = [_outside_file(host, path) for path in paths]
+    named = [_outside_file(host, path) for path in _each_once([*own_paths, *outside]) if path not in own_paths]
     loads += [*own_loads, *((rule, [file]) for rule, file in named)]
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
     not_looked_at = [*([] if own else places), *host.not_looked_at]
-    files = within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)])
-    files = [*reader.with_imports(files)]
+    files = reader.loaded(loads)
     if touched:
         first = {file.path for file in read_host_files(host, folder, outside, files_of_root, home=home).files}
         files = [file._replace(on_demand=file.path not in first) for file in files]
     unread = [*own_unread, *reader.unread_files(files, passed)]
     problems = [*reader.problems, *(own.problems if own else ())]
     reading = HostReading(host, reader.folder.root, reader.session, files, unread, problems, not_looked_at)
-    return reading if window is None else _with_skills(reading, reader, own, window)
+    return reading if window is None else _with_skills(_with_files_below(reading, reader, listed), reader, own, window)
+
+
+def _with_files_below(reading: HostReading, reader: _FolderReader, listed: Sequence[str]) -> HostReading:
+    nested = reader.nested({*listed}.difference(file.path for file in reading.found))
+    below = [file for folder in [*nested][:MOST_BELOW] for file in _files_below(reader, folder, nested[folder])]
+    left = len(nested) - MOST_BELOW
+    passed = [f"instruction files of {left:,} folders below the session's"] if left > 0 else []
+    return reading._replace(below=below, not_looked_at=[*reading.not_looked_at, *passed])
+
+
+def _files_below(reader: _FolderReader, folder: str, paths: Sequence[str]) -> Sequence[UnreadFile]:
+    """The files at paths of a folder below the session's that are loaded later, or not even in a session there."""
+    host = reader.host
+    rules = tuple(rule for rule in host.loads if rule.folders == "below")
+    working = _FolderReader(host._replace(loads=rules), reader.folder, reader.session, [f"{folder}/"])
+    starting = _FolderReader(host, reader.folder, folder)
+    loads, passed = starting.loads()
+    files = starting.loaded(loads)
+    unread = {file.path: file for file in starting.unread_files(files, passed)}
+    later = {file.path: ("when a session starts in its folder", file) for file in files}
+    at_work = working.loaded(working.loads()[0])
+    later |= {file.path: ("when the agent works on a file in its folder", file) for file in at_work}
+    for when, file in later.values():
+        unread[file.path] = UnreadFile(file.path, file.text, f"it is loaded {when}", on_demand=True, later=(when, file))
+    texts = {unread[path].text: unread[path] for path in reversed(paths) if path in unread}  # one of links and copies
+    return [*texts.values()][::-1]
 
 
 def _with_skills(reading: HostReading, reader: _FolderReader, own: _FolderReader | None, window: int) -> HostReading:
@@ -135,7 +167,8 @@ def _with_skills(reading: HostReading, reader: _FolderReader, own: _FolderReader
     listed = list_skills(skills, found, window)
     others = LoadRule(tuple({*skill_files()}.difference(skills.files)), folders=skills.folders)
     texts = {text for _, text in found}
-    absent = [skill_of_others(*file) for file in sorted(reader.found(others)[0]) if file[1] not in texts]
+    theirs = sorted(reader.found(others, is_own=False)[0])
+    absent = [skill_of_others(*file) for file in theirs if file[1] not in texts]
     return reading._replace(skills=[*listed, *absent], skill_faults=faults, window=window)
 
 
@@ -144,7 +177,7 @@ def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding
     folder, one, name = rule.files[0].rpartition("/*/")
     if one and name == SKILL_FILE:
         misfits = LoadRule((f"{folder}/*.md", f"{folder}/*/[Ss][Kk][Ii][Ll][Ll].md"), folders=rule.folders)
-        for path, text in reader.found(misfits)[0]:
+        for path, text in reader.found(misfits, is_own=False)[0]:
             above, file = os.path.split(path)
             if file != SKILL_FILE and "description" in front_matter(text.removeprefix("\ufeff").split("\n")).values:
                 place = above if file.lower() == SKILL_FILE.lower() else f"{above}/{os.path.splitext(file)[0]}"
@@ -182,7 +215,7 @@ class _FolderReader:
     """The files of one folder that a host's rules name, each read once."""
 
     def __init__(self, host: Host, folder: Folder, session: str, opened: Sequence[str] = (), mark: str = "") -> None:
-        self._host = host
+        self.host = host
         self._mark = mark
         """Beginning of each path in what is found."""
         self.folder = folder
@@ -196,28 +229,45 @@ class _FolderReader:
         loads: list[tuple[LoadRule, Sequence[FoundFile]]] = []
         passed: list[tuple[FoundFile, str]] = []
         later: list[UnreadFile] = []
-        chosen: dict[str, str] = {}
-        for rule in self._host.loads:
+        chosen: dict[str, Sequence[FoundFile]] = {}
+        for rule in self.host.loads:
             files, second = self.found(rule) if rule.folders != "outside" else ([], [])
             passed += second
             waiting = {file: why for file in files if (why := _scope(rule, file[1], self._opened))}
             later += [UnreadFile(*file, why, on_demand=True) for file, why in waiting.items()]
             files = [file for file in files if file not in waiting]
             if files and rule.choice in chosen:
-                passed += [(file, chosen[rule.choice]) for file in files]
+                passed += [(file, _winner(file[0], chosen[rule.choice])) for file in files]
             elif files:
                 loads.append((rule, files))
                 if rule.choice:
-                    chosen[rule.choice] = files[0][0]
+                    chosen[rule.choice] = files
         return loads, [*(UnreadFile(*file, f"it is overridden by {winner}") for file, winner in passed), *later]
 
-    def found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
-        """The files of a rule that are not blank, and the files that give way to one of them, with its path."""
+    def loaded(self, loads: Sequence[tuple[LoadRule, Sequence[FoundFile]]]) -> list[LoadedFile]:
+        """The files of rules as the limits of the host leave them, with the files that they import."""
+        files = [file for rule, files in loads for file in cut_files(rule, files, self.session)]
+        return [*self.with_imports(within_total(self.host, files))]
+
+    def nested(self, listed: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """The instruction files among some files, by the folder below the session's that they are for."""
+        names = "|".join(map(re.escape, nested_files()))
+        pattern = re.compile(f"({re.escape(self.session and f'{self.session}/')}.+?)/(?:{names})")
+        matches = filter(None, map(pattern.fullmatch, listed))
+        return grouped(sorted((match[1], match[0]) for match in matches))
+
+    def found(self, rule: LoadRule, *, is_own: bool = True) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
+        """The files of a rule that are not blank, and the files that give way to one of them, with its path.
+
+        Files that are not the host's `own` are no problem, even if they can't be read.
+        """
         found: list[FoundFile] = []
         passed: list[tuple[FoundFile, str]] = []
         folders = {"repository": self._folders(), "below": self._folders_below()}.get(rule.folders, [self.session])
         for folder in reversed(folders) if rule.nearest else folders:
-            files = [(self._mark + path, self.text(path)) for path in self.paths(rule.files, folder)]
+            paths = self.paths(rule.files, folder)
+            paths = self._without_links(paths) if is_own else paths
+            files = [(self._mark + path, self.text(path, is_own=is_own)) for path in paths]
             files = [(path, text) for path, text in files if rule.blank_wins or text.strip()]
             if rule.first_only and files:
                 passed += [(file, files[0][0]) for file in files[1:] if file[1].strip()]
@@ -244,11 +294,14 @@ class _FolderReader:
 
         prefix = f"{escape(folder)}/" if folder else ""
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
-        files = [path for path in listed if not path.endswith("/")]
-        linked = [] if self._host.links else [path for path in files if os.path.islink(f"{self.folder.root}/{path}")]
-        message, hint = f"{self._host.summary} does not load a file that is a link", "replace it with its text"
+        return [path for path in listed if not path.endswith("/")]
+
+    def _without_links(self, paths: Sequence[str]) -> Sequence[str]:
+        """The files at paths, as far as the host loads links; else a link is a problem."""
+        linked = [] if self.host.links else [path for path in paths if os.path.islink(f"{self.folder.root}/{path}")]
+        message, hint = f"{self.host.summary} does not load a file that is a link", "replace it with its text"
         self.problems += [Problem("link", path, 0, message, hint) for path in linked]
-        return [path for path in files if path not in linked]
+        return [path for path in paths if path not in linked]
 
     def with_imports(self, files: Sequence[LoadedFile]) -> Iterator[LoadedFile]:
         """The files, each with the files behind it that it imports and that no other one is; limits cut none of these.
@@ -261,7 +314,7 @@ class _FolderReader:
             yield from self._imported(file, seen, 1)
 
     def _imported(self, file: LoadedFile, seen: set[str], depth: int) -> Iterator[LoadedFile]:
-        rule = self._host.imports
+        rule = self.host.imports
         if not rule or not file.rule.imports or depth > rule.depth:
             return
         for line, written, is_followed in sorted(find_host_imports(file.text, rule), key=lambda each: not each[2]):
@@ -269,7 +322,7 @@ class _FolderReader:
             if path is None or self._real(path) in seen:
                 continue
             if not is_followed:
-                message = f"{self._host.summary} does not load @{written} as it is written"
+                message = f"{self.host.summary} does not load @{written} as it is written"
                 self.problems.append(Problem(NO_FILE, file.path, line, message, _PASSED_HINT))
             elif self.folder.is_file(path):
                 seen.add(self._real(path))
@@ -284,9 +337,11 @@ class _FolderReader:
     def unread_files(self, files: Sequence[LoadedFile], passed: Sequence[UnreadFile]) -> Sequence[UnreadFile]:
         """The files that were `passed`, and the others that are not loaded, unless the loaded ones have their lines."""
         unread = [*passed]
-        retired = ((path, rule.why) for rule in self._host.unread for path in self.paths(rule.files, self.session))
+        retired = ((path, rule.why) for rule in self.host.unread for path in self.paths(rule.files, self.session))
         unread += [
-            UnreadFile(path, text, why, retired=True) for path, why in retired if (text := self.text(path)).strip()
+            UnreadFile(path, text, why, retired=True)
+            for path, why in retired
+            if (text := self.text(path, is_own=False)).strip()
         ]
         unread += self.others({file.path for file in files} | {file.path for file in unread})
         shown = "".join(_plain(file.text) for file in files)
@@ -294,24 +349,30 @@ class _FolderReader:
 
     def others(self, known: Collection[str]) -> Iterator[UnreadFile]:
         """The other files of hosts and coding agents on the way to the session's folder."""
-        own = {name for rule in self._host.loads if not rule.place for name in rule.files}
+        own = {name for rule in self.host.loads if not rule.place for name in rule.files}
         names = [name for name in instruction_files() if name not in own]
         for path in dict.fromkeys(path for folder in self._folders() for path in self.paths(names, folder)):
-            if path not in known and (text := self.text(path)).strip():
+            if path not in known and (text := self.text(path, is_own=False)).strip():
                 globs = scope_globs(front_matter(text.removeprefix("\ufeff").split("\n")).values) or ()
                 yield UnreadFile(path, text, "it is for other programs", is_scoped=not {"**", "**/*"}.issuperset(globs))
 
     def _real(self, path: str) -> str:
         return real_path(os.path.join(self.folder.root, path))
 
-    def text(self, path: str) -> str:
-        """The text of a file; empty, with a problem, for one that can't be read."""
+    def text(self, path: str, *, is_own: bool = True) -> str:
+        """The text of a file; empty, with a problem if the host loads it, for one that can't be read."""
         if path not in self._texts:
             answer = self.folder.read(path)
-            self._texts[path] = decode_as_host(answer.data, self._host) if isinstance(answer, Document) else ""
-            if isinstance(answer, Problem):
+            self._texts[path] = decode_as_host(answer.data, self.host) if isinstance(answer, Document) else ""
+            if isinstance(answer, Problem) and is_own:
                 self.problems.append(answer._replace(path=self._mark + answer.path))
         return self._texts[path]
+
+
+def _winner(path: str, files: Sequence[FoundFile]) -> str:
+    """The one of some files that is nearest to a path, in words."""
+    near = max((each for each, _ in files), key=lambda each: len(posixpath.commonpath([path, each])))
+    return f"{near} at the top" if "/" in path and "/" not in near else near
 
 
 def _plain(text: str) -> str:

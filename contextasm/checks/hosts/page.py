@@ -20,7 +20,7 @@ PrivateLines = Callable[[str, str], frozenset[int]]
 def file_table(reading: HostReading) -> Table:
     """Each file, loaded or not, with its tokens and the tokens that are lost, and each import that is not loaded."""
     rows = [_file_row(file) for file in reading.files]
-    for file in reading.unread:
+    for file in (*reading.unread, *reading.below):
         outcome = "on demand" if file.on_demand else "not loaded"
         rows.append([file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why])
     rows += [[f"{each.path}:{each.line}", "not loaded", "", "", each.message] for each in reading.problems if each.line]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -22,6 +23,7 @@ from contextasm.checks.hosts.skills import (
 from contextasm.config.hosts.loader import SkillRule
 from contextasm.model import grouped
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.markdown.managed_block import without_block
 from contextasm.text.names.matching import list_names
 
 CUT, EMPTY, TAKEN_OUT, OLD = "host-cut", "host-empty", "host-taken-out", "host-old"
@@ -58,19 +60,23 @@ def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
 def check_hosts(readings: Sequence[HostReading], today: date) -> list[Finding]:
     """The findings of hosts, each once: what several of them do not load is one note, which names them."""
     found = [(reading.host.summary, finding) for reading in readings for finding in check_host(reading, today)]
-    passed = grouped((finding.path, name) for name, finding in found if _is_about_passing(finding))
+    passed = grouped(((finding.path, _passed(name, finding)), name) for name, finding in found)
     merged: dict[Finding, None] = {}
-    for _, finding in found:
-        names = passed[finding.path] if _is_about_passing(finding) else ()
-        verb = "list this skill" if finding.id == SKILL else "load this file"
-        message = f"{', '.join(names[:-1])} and {names[-1]} do not {verb}" if len(names) > 1 else finding.message
+    for host, finding in found:
+        words = _passed(host, finding)
+        names = passed[finding.path, words] if words else ()
+        message = f"{', '.join(names[:-1])} and {names[-1]} do not {words}" if len(names) > 1 else finding.message
         merged[finding._replace(message=message)] = None
     return [*merged]
 
 
-def _is_about_passing(finding: Finding) -> bool:
-    """Whether a host passes a file by that may be for others."""
-    return finding.severity == "note" and (finding.id == UNREAD or (finding.id == SKILL and bool(finding.path)))
+def _passed(host: str, finding: Finding) -> str:
+    """What a host does not do with a file that may be for others, as a verb and its object; empty if it may not."""
+    if finding.severity != "note" or finding.id not in {UNREAD, SKILL}:
+        return ""
+    if not finding.path:
+        return finding.message.partition(f"{host} does not ")[2]
+    return "list this skill" if finding.id == SKILL else "load this file"
 
 
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
@@ -81,23 +87,28 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
         lines = [f"the line @{path}" for path in free if (1, path, True) in find_host_imports(f"@{path}", host.imports)]
         parts = " and ".join(lines) or (f"the text of {', '.join(free)}" if free else "")
         hint = f"write {name}, with {parts}" if parts else f"write {name}"
+        if folders := [*dict.fromkeys(os.path.dirname(file.path) for file in reading.below if file.later)]:
+            hint += f", or start in a folder below that has files for it: {list_names(folders, 3)}"
         yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", hint)
 
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
     for file in reading.files:
-        if file.taken:
-            lines = len(file.taken_lines)
+        _, (first, last) = without_block(file.text)  # its markers are ours
+        if taken := [line for line in file.taken_lines if not first <= line <= last]:
+            lines = len(taken)
             words = " and ".join(file.rule.taken_out).replace("_", " ")
             message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
-            yield Finding(TAKEN_OUT, "note", file.path, file.taken_lines[0], message, "")
+            yield Finding(TAKEN_OUT, "note", file.path, taken[0], message, "")
+    later = [file.later for file in reading.below if file.later]
+    for when, file in [*(("", file) for file in reading.files), *later]:
         for sections in file.lost_parts:
             grows = file.rule.each.window or file.rule.together.window
             hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
             if unknown := next((each for each in reading.host.not_looked_at if each.startswith("limits")), ""):
                 hint += f"; not looked at: {unknown}"
-            message = _cut_message(reading, file, sections)
-            yield Finding(CUT, "warning" if grows else "error", file.path, sections[0].first, message, hint)
+            message = f"{when}, {_cut_message(reading, file, sections)}".removeprefix(", ")
+            yield Finding(CUT, "warning" if grows or when else "error", file.path, sections[0].first, message, hint)
 
 
 _CUT_HINT = "shorten the file, or move this part to a file that the model opens when needed"
@@ -123,12 +134,17 @@ def lost_tokens(sections: Sequence[LostSection]) -> int:
 
 def _unread_findings(reading: HostReading) -> Iterator[Finding]:
     name = reading.host.summary
-    for file in reading.unread:
+    for file in (*reading.unread, *reading.below):
         if file.on_demand:
             continue
         loss: Severity = "warning" if file.retired else "note"
         hint = "move its text to a file that is loaded" if file.retired else ""
         yield Finding(UNREAD, loss, file.path, 0, f"{name} does not load this file: {file.why}", hint)
+    later = ((file.later[0], file.path) for file in reading.below if file.later)
+    for when, paths in grouped(later).items():
+        then = f"{'each' if paths[1:] else 'it'} is loaded {when}"
+        message = f"{name} does not load {list_names(paths)} when a session starts here; {then}"
+        yield Finding(UNREAD, "note", "", 0, message, "")
     for problem in reading.problems:
         place, hint = (problem.path, problem.line), problem.hint or "look at this path"
         yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)

@@ -255,7 +255,10 @@ class Host(NamedTuple):
     verified: tuple[tuple[str, str], ...] = ()
     """`version` and `date` of the last run of the host itself that these rules agreed with; empty if there was none."""
     own: tuple[str, ...] = ()
-    """Files and folders that say that the host is in use; for AGENTS.md, it is one of the hosts that read it."""
+    """Files and folders that say that the host is in use: that it loads, or its settings.
+
+    For AGENTS.md, it is one of the hosts that read it.
+    """
     total: int = 0
     """Most characters of all files together; 0 for no limit."""
     least: int = 0
@@ -302,6 +305,13 @@ def instruction_files() -> list[str]:
     known = [rule.files for rule in rules if rule.folders != "outside"]
     read = [layer.query.paths for layer in repo.layers if any(each.uses_open for each in layer.query.traits)]
     return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
+
+
+def nested_files() -> list[str]:
+    """Paths of the files that some host loads from more folders than the session's, relative to each of them."""
+    rules = [rule for host in map(_load_shipped, shipped_hosts()) for rule in host.loads]
+    names = (name for rule in rules if rule.folders in {"repository", "below"} for name in rule.files)
+    return [*dict.fromkeys(name for name in names if "*" not in name)]
 
 
 def client_host(name: str) -> Host | None:

@@ -149,6 +149,18 @@ def test_openclaw_loads_no_link(tmp_path: Path) -> None:
     assert message in check(folder, "--host", "openclaw").out
 
 
+def test_a_file_of_other_programs_may_be_a_link_or_unreadable(tmp_path: Path) -> None:
+    folder = files(tmp_path / "in", {"AGENTS.md": "Do.\n", "docs/gemini.md": "G\n", ".claude/skills/a/a.md": "A\n"})
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    (folder / "GEMINI.md").symlink_to("docs/gemini.md")
+    (folder / ".claude/skills/a/SKILL.md").symlink_to("a.md")
+    (folder / ".cursorrules").symlink_to(files(tmp_path / "out", {"rules": "R\n"}) / "rules")
+    done = check(folder, "--host", "openclaw")
+    # The text of CLAUDE.md is loaded, as AGENTS.md.
+    lost = [(".claude/skills/a/SKILL.md:1: note", "[host-skill]"), ("GEMINI.md: note", "[host-unread]")]
+    assert (codes(done), done.code) == (lost, 0)
+
+
 IMPORTS: Mapping[str, tuple[str, set[str]]] = {
     # A line that imports docs/NAME, by the hosts that follow it: as they did when they were run.
     "plain.md": ("@docs/plain.md", {"claude-code", "gemini", "copilot"}),
@@ -336,7 +348,12 @@ FACTS: Mapping[str, tuple[str, str, Mapping[str, str], list[str]]] = {
         CHAIN,
         ["a/AGENTS.md: note [host-unread]", "a/b/AGENTS.md:2: error [host-cut]"],
     ),
-    "top of the chain": ("codex", "", CHAIN, []),
+    "top of the chain": (
+        "codex",
+        "",
+        CHAIN,
+        ["a/AGENTS.md: note [host-unread]", "a/b/AGENTS.md:2: warning [host-cut]"],
+    ),
     "heading after a byte order mark": (
         "codex",
         "",
@@ -375,6 +392,12 @@ FACTS: Mapping[str, tuple[str, str, Mapping[str, str], list[str]]] = {
         "sub",
         {"CLAUDE.md": "C\n", "sub/AGENTS.md": "A\n"},
         ["sub/AGENTS.md: note [host-unread]"],
+    ),
+    "CLAUDE.md below": (
+        "claude-code",
+        "",
+        {"AGENTS.md": "A\n", "a/CLAUDE.md": "@AGENTS.md\n", "a/AGENTS.md": "B\n", "a/b/AGENTS.md": "C\n"},
+        ["a/b/AGENTS.md: note [host-unread]"],
     ),
     "a long CLAUDE.md": ("claude-code", "", MEMORY, []),
     **{
@@ -457,6 +480,28 @@ def test_host_loads_its_files_of_a_tree(host: str, tmp_path: Path) -> None:
     assert loaded(root, "sub/x.py") == sorted([*first, *touched])
     shown = inside("explain", "--host", host, "--open", "sub/x.py", cwd=root).out
     assert sorted(re.findall(r"^(\S+) +whole .* on demand", shown, re.MULTILINE)) == sorted(touched)
+
+
+def test_files_that_git_ignores_are_not_those_of_folders_below(tmp_path: Path) -> None:
+    texts = {f"{folder}/AGENTS.md": "Do.\n" for folder in (".github/ci", "a/b/c/d", "build", "node_modules/x")}
+    root = files(tmp_path, {"AGENTS.md": "All.\n", **texts})
+    pattern = (
+        r"^note: Codex does not load (.*) when a session starts here; (?:it|each) is loaded when a session starts in"
+    )
+    assert re.findall(pattern, check(root, "--host", "codex").out, re.MULTILINE) == ["build/AGENTS.md"]
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("build\nnode_modules\n")
+    listed = ".github/ci/AGENTS.md, a/b/c/d/AGENTS.md"
+    assert re.findall(pattern, check(root, "--host", "codex").out, re.MULTILINE) == [listed]
+    assert check(root / "a", "--host", "codex").out.count("a/b/c/d/AGENTS.md") == 1
+
+
+def test_only_so_many_folders_below_are_looked_at(tmp_path: Path) -> None:
+    root = files(tmp_path, {"AGENTS.md": "A\n"} | {f"{number:03}/AGENTS.md": f"{number}\n" for number in range(102)})
+    done = check(root, "--host", "codex")
+    assert "000/AGENTS.md, 001/AGENTS.md" in done.out
+    assert "and 90 more" in done.out
+    assert "instruction files of 2 folders below the session's" in done.err
 
 
 def test_json_of_explain_lists_every_lost_section(tmp_path: Path) -> None:
