@@ -282,9 +282,10 @@ def keep_order(in_order: Iterable[TextBlock], lines: Sequence[str], keep: str) -
     """The sections of a text, given as its blocks and its lines, as lists of blocks, those worth most first.
 
     `start`: each block by itself, in their order; `tail`: from the last one back. `ends`: blocks of the beginning and
-    of the end in turns, three quarters of what is kept from the beginning. `end`: the last section first, and each section
-    from its heading on, so that a part of it can be read; text above the first section is a run of entries, the last
-    one first. A section begins at a heading of the highest level in use, a single title at the very top left aside.
+    of the end in turns, three quarters of what is kept from the beginning. `end`: the last section first, and each
+    section from its heading on, so that a part of it can be read; text above the first section is a run of entries, the
+    last one first. A section begins at a heading of the highest level in use, a single title at the very top left
+    aside.
     """
     if keep == "start":
         yield from ((block,) for block in in_order)
