@@ -51,7 +51,7 @@ class Owner(NamedTuple):
         template = str(getattr(self.profile, place) if self.is_by_profile else Profile._field_defaults[place])
         if "{owner}" in template and not self.path:
             name = self.profile.name
-            hint = f"write `{place}: FILE` into a profile that has `extends: {name}`"
+            hint = f"make a profile with `extends: {name}` and `{place}: FILE`"
             raise ContextasmError(f"profile {name}", f"names no file for `{place}`", hint)
         agent = self.path.rpartition("/")[2]
         names = {"owner": self.path, "agent": agent, "date": str(self.day), "month": str(self.day)[:7]}

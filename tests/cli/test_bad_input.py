@@ -252,7 +252,7 @@ def test_log_whose_name_is_no_date_is_a_problem(tmp_path: Path, name: str) -> No
         pytest.param("layers:\n  L3:\n    top: 1\n", ("ctxasm.yaml:1", "list of layers"), id="table of layers"),
         pytest.param("- agent\n- a\n", ("ctxasm.yaml:1", "key: value"), id="list instead of table"),
         pytest.param("a\n", ("ctxasm.yaml:1", "key: value"), id="word instead of table"),
-        pytest.param("agent: a\n---\nagent: b\n", ("ctxasm.yaml:2", "a second document"), id="two documents"),
+        pytest.param("agent: a\n---\nagent: b\n", ("ctxasm.yaml:2", "a second YAML document"), id="two documents"),
         pytest.param("agent: !!python/name:os.system a\n", ("ctxasm.yaml:1", "unsupported tag (!)"), id="tag"),
         pytest.param("[" * 5000, ("ctxasm.yaml:1", "nested too deeply"), id="deep"),
         pytest.param(b"agent: \xff\n", ("ctxasm.yaml", "byte 7"), id="no text"),

@@ -77,7 +77,9 @@ def wrong_number(value: object, where: str, kind: str, hint: str) -> ContextasmE
 def parse_number(value: object, where: str) -> float:
     """A number of either sign; infinity is refused."""
     if not is_number(value, -LARGEST_NUMBER, LARGEST_NUMBER):
-        raise ContextasmError(where, f"{describe_value(value)} where a number belongs", "write one, without quotes")
+        raise ContextasmError(
+            where, f"expected a number, found {describe_value(value)}", "write a number without quotes"
+        )
     return value
 
 
@@ -86,7 +88,7 @@ def parse_whole(value: object, where: str) -> int:
     parse_number(value, where)
     if isinstance(value, int):
         return value
-    raise ContextasmError(where, f"{value} where a whole number belongs", "write it without a fraction")
+    raise ContextasmError(where, f"expected a whole number, found {value}", "write it without a fraction")
 
 
 def parse_count(value: object, where: str) -> int:
@@ -177,7 +179,7 @@ def parse_scalar(value: object, where: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float):
-        what = f"{describe_value(value)} where text belongs"
+        what = f"expected text, found {describe_value(value)}"
         raise ContextasmError(where, what, "write one value, in quotes if need be")
     text = str(value)
     if not text.strip():

@@ -80,7 +80,7 @@ class YamlSequence(list[object]):
 def parse_mapping(value: object, where: str, hint: str = "write `key: value` lines") -> YamlMapping:
     """A mapping. Raises `ContextasmError` for any other value."""
     if not isinstance(value, YamlMapping):
-        raise ContextasmError(where, f"{describe_value(value)} where a mapping belongs", hint)
+        raise ContextasmError(where, f"expected a mapping, found {describe_value(value)}", hint)
     return value
 
 
@@ -97,7 +97,7 @@ def parse_fields(value: object, where: str, kind: type, hint: str) -> dict[str, 
 def parse_sequence(value: object, where: str) -> YamlSequence:
     """A list. Raises `ContextasmError` for any other value."""
     if not isinstance(value, YamlSequence):
-        raise ContextasmError(where, f"{describe_value(value)} where a list belongs", "put `- ` before each item")
+        raise ContextasmError(where, f"expected a list, found {describe_value(value)}", "put `- ` before each item")
     return value
 
 
@@ -181,7 +181,7 @@ class _EventReader:
         self._next()
         event = self._next()
         if type(event) is not StreamEndEvent:
-            self._refuse(event, "a second document begins here", "keep one in a file")
+            self._refuse(event, "a second YAML document begins here", "keep only one in a file")
         return value
 
     def _value(self, event: Any, levels: int) -> object:

@@ -141,7 +141,7 @@ def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
     parse, form, code = _PARSERS[name]
     value = parse(word)
     if value is None:
-        report.add(line, f"{name} is {word}, not {form}", code=code)
+        report.add(line, f"{name} is {word}; it must be {form}", code=code)
     return value
 
 
@@ -169,7 +169,7 @@ def parse_share(written: str, words: Mapping[str, float]) -> float | None:
 
 def _share_form(words: Iterable[str]) -> str:
     *others, last = words
-    return f"a number from 0 to 1, {', '.join(others)} or {last}"
+    return f"a number from 0 to 1, or {', '.join(others)} or {last}"
 
 
 _PARSERS: Mapping[str, tuple[Callable[[str], object], str, str]] = {
