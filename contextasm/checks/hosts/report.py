@@ -71,7 +71,7 @@ def check_hosts(readings: Sequence[HostReading], today: date) -> list[Finding]:
 
 
 def _passed(host: str, finding: Finding) -> str:
-    """What a host does not do with a file that may be for others, as a verb and its object; empty if it may not."""
+    """A verb and its object for what the host does not do with a file of others; empty if the file may be its own."""
     if finding.severity != "note" or finding.id not in {UNREAD, SKILL}:
         return ""
     if not finding.path:
