@@ -187,9 +187,11 @@ def test_person_can_switch_it_off(root: Path, variable: str) -> None:
 
 
 def test_sixteen_outputs_are_kept(root: Path) -> None:
-    for budget in range(900, 940):
-        assert built(root, "build", "-b", str(budget)).code == 0
-        assert len(stored(root)) <= 16
+    # An output names all modules of its process, and one that runs tests has thousands.
+    with patch.object(reads, "MOST_BYTES", 1 << 30):
+        for budget in range(900, 940):
+            assert built(root, "build", "-b", str(budget)).code == 0
+            assert len(stored(root)) <= 16
     assert len(stored(root)) == 16
     with patch.object(reads, "MOST_BYTES", sum(file.stat().st_size for file in stored(root)) // 2):
         built(root, "build", "-b", "940")
