@@ -1,4 +1,4 @@
-"""Checks of rules: targets that nothing in the workspace is, and conditions that no build can meet, for any agent.
+"""Checks of rules: targets that nothing in the workspace is, and conditions with values that their field never has.
 
 Whether a rule fires today makes no difference.
 """
@@ -6,19 +6,18 @@ Whether a rule fires today makes no difference.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import MAXYEAR, date
+from collections.abc import Collection, Iterator
 
 from contextasm.checks.finding import Finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.config.rules.facts import WEEKDAYS
-from contextasm.model import Condition, Document, Effect, Rule, grouped
+from contextasm.model import Condition, Document, Effect, Rule
 from contextasm.retrieval.reading.query_signals import INTENTS, intent
 from contextasm.rules.apply import included_file, item_facts, section
-from contextasm.rules.evaluate import evaluate, is_target
-from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
+from contextasm.rules.evaluate import NEGATIONS, OPERATORS, evaluate, is_target
 from contextasm.text.markdown.blocks import heading
+from contextasm.text.names.dates import parse_date
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.text.names.places import PROFILE_FILES, RULE_FILES, WORKSPACE_PATTERNS, list_archived
@@ -108,29 +107,36 @@ def _target_hint(effect: Effect, inspection: Inspection) -> str:
 
 # --- Conditions ------------------------------------------------------------------------------------------------------
 
+_INTENTS = (*(name for name, _ in INTENTS), intent(""))
+
+_OF_WHOLE_VALUES = {"eq", "neq", "in", "not_in", "gt", "gte", "lt", "lte"}
+"""Operators that compare a whole value, not a part of it."""
+
 
 def check_rule_conditions(inspection: Inspection) -> Iterator[Finding]:
-    """Report conditions with values that their field never has, and conditions that no build can meet together."""
+    """Report conditions with a value that their field never has: a field of few values, or the date."""
+    known = {"agent": inspection.agents, "team": inspection.teams, "task.intent": _INTENTS, "weekday": WEEKDAYS}
     for rule in inspection.enabled_rules:
-        domains = field_domains(rule.when, inspection.agents, inspection.teams)
-        faults = [(each, value) for each in rule.when for value in values_out_of_reach(each, domains[each.field])]
-        for condition, value in faults:
-            verb = "compares so" if condition.op in COMPARISONS else "matches"
-            what = f"no value of {condition.field} {verb}"
-            message = f"rule {rule.name}: {_condition_words(condition)}: {what}"
-            if isinstance(condition.value, tuple) and len(condition.value) > 1:
-                message += f" {value}"
-            hint = _value_hint(condition, value, domains[condition.field])
-            yield warning_finding(rule.path, condition.line, message, hint)
-        for field, domain in domains.items():
-            conditions = [condition for condition in rule.when if condition.field == field]
-            is_reported = any(condition.field == field for condition, _ in faults)
-            if not is_reported and not can_hold(conditions, domain):
-                words = " and ".join(map(_condition_words, conditions))
-                together = " together" * (len(conditions) > 1)
-                hint = "change a condition, or take the rule out; `in` asks for any of several values"
-                message = f"rule {rule.name}: {words} can never hold{together}"
-                yield warning_finding(rule.path, conditions[0].line, message, hint)
+        for condition in rule.when:
+            names = known.get(condition.field)
+            values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+            for value in values:
+                if _can_match(condition, value, names):
+                    continue
+                message = f"rule {rule.name}: {_condition_words(condition)}: no value of {condition.field} matches"
+                message += f" {value}" * (len(values) > 1)
+                yield warning_finding(rule.path, condition.line, message, _value_hint(condition.field, value, names))
+
+
+def _can_match(condition: Condition, value: str, names: Collection[str] | None) -> bool:
+    """Whether a field may have what a condition says of a value; `names` are all its values, None if there are more."""
+    if condition.op in {"exists", "not_exists"}:
+        return True
+    if condition.field == "date":
+        return condition.op not in _OF_WHOLE_VALUES or parse_date(value) is not None
+    test = OPERATORS[NEGATIONS.get(condition.op, condition.op)]
+    # A pattern that takes too long may match.
+    return names is None or any(test((name,), (value,)) not in {"no-match", "not-a-number"} for name in names)
 
 
 def _condition_words(condition: Condition) -> str:
@@ -141,65 +147,10 @@ def _condition_words(condition: Condition) -> str:
     return f"task_contains {values}" if condition.op == "any_word" else f"{condition.field} {condition.op} {values}"
 
 
-def _value_hint(condition: Condition, value: str, domain: FieldDomain) -> str:
+def _value_hint(field: str, value: str, names: Collection[str] | None) -> str:
     """Advice on a value that a field never has: the nearest one that it has, or its form."""
-    if condition.field in _FORMS:
-        return _FORMS[condition.field]
-    if domain.values is None:
-        return "write a number, or a day as YYYY-MM-DD"
-    if near := nearest(value, domain.values):
+    if names is None:
+        return "write a day of the calendar as YYYY-MM-DD"
+    if near := nearest(value, names):
         return f"did you mean {near}?"
-    return f"choose one of: {list_names(domain.values)}" if domain.values else f"there is no {condition.field} yet"
-
-
-_FORMS = {
-    "date": "write a day of the calendar as YYYY-MM-DD",
-    "changed": "write a path as git does: relative to the workspace, without `./`",
-    "git.branch": "write the name of a branch; it has no blanks",
-}
-"""Advice on values of fields whose values are too many to name."""
-
-
-# --- The values that a field can have in any build ------------------------------------------------------------------
-
-USUAL_YEARS = range(2000, 2101)
-"""Years that a condition on the date may mean without naming them."""
-
-_INTENTS = (*(name for name, _ in INTENTS), intent(""))
-
-
-def field_domains(
-    conditions: Iterable[Condition], agents: Collection[str], teams: Collection[str]
-) -> Mapping[str, FieldDomain]:
-    """The domain of each field that the conditions of a rule test, in a workspace with these agents and teams."""
-    by_field = grouped((condition.field, condition) for condition in conditions)
-    return {field: _domain(field, tests, agents, teams) for field, tests in by_field.items()}
-
-
-def _domain(field: str, tests: Sequence[Condition], agents: Collection[str], teams: Collection[str]) -> FieldDomain:
-    # A profile may read no agent, and a build may name no team.
-    closed = {
-        "agent": FieldDomain(agents),
-        "team": FieldDomain(teams),
-        "task.intent": FieldDomain(_INTENTS, may_be_missing=False),
-        "weekday": FieldDomain(WEEKDAYS, may_be_missing=False),
-    }
-    if field in closed:
-        return closed[field]
-    if field == "date":
-        return FieldDomain(_days(tests), may_be_missing=False)
-    if field == "changed":  # As git names it: relative, and without detours.
-        return FieldDomain(None, is_list=True, is_value=lambda text: not {"", ".", ".."} & {*text.split("/")})
-    if field == "git.branch":
-        return FieldDomain(None, is_value=lambda text: bool(re.fullmatch(r"\S+", text)))
-    return FieldDomain(None, is_value=bool)
-
-
-def _days(tests: Sequence[Condition]) -> list[str]:
-    """The days of the years that conditions name, of the years next to them and of the usual ones, as YYYY-MM-DD."""
-    texts = [text for test in tests for text in (test.value if isinstance(test.value, tuple) else (test.value,))]
-    named = {int(digits.ljust(4, "0")) for text in texts for digits in re.findall(r"[0-9]+", text) if len(digits) < 5}
-    years = {near for year in named for near in (year - 1, year, year + 1) if 0 < near <= MAXYEAR}
-    spans = ((date(year, 1, 1), date(year, 12, 31)) for year in (*sorted(years), *USUAL_YEARS))
-    numbers = (number for first, last in spans for number in range(first.toordinal(), last.toordinal() + 1))
-    return [date.fromordinal(number).isoformat() for number in numbers]
+    return f"choose one of: {list_names(names)}" if names else f"there is no {field} yet"
