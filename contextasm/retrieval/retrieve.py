@@ -222,7 +222,7 @@ _NEAR = 0.7
 def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
     """The problems of options of the request, and of weights of layers, that match nothing."""
     profile, request, filters = build.profile, build.request, build.request.filters
-    problems = [*_options_without_layer(profile, request), *_dead_weights(profile), *_dead_keys(profile)]
+    problems = [*_options_without_layer(profile, request), *_dead_weights(profile)]
     if not any(timed_out_layers(result.problems) for result in results.values()):
         problems += _unmatched_exclusions(profile, request, results)
         events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
@@ -304,32 +304,6 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
             if weight and name not in parts:
                 scores = f"only {', '.join(sorted(parts))}" if parts else "no scores"
                 yield _problem(layer.id, f"gives a weight to {name}, and source {sources} has {scores}")
-
-
-_OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
-    "max_age_days": lambda layer: layer.query.max_age_days,
-    "fallback_days": lambda layer: layer.query.fallback_days,
-    "start_from": lambda layer: layer.query.start_from,
-    "depth": lambda layer: layer.query.depth,
-    "types": lambda layer: layer.query.event_types,
-    "intents": lambda layer: layer.query.intents,
-    "tier": lambda layer: layer.memories.tier,
-    "tiers": lambda layer: layer.memories.tier_of_key,
-    "quota": lambda layer: layer.memories.key_quota,
-    "limits": lambda layer: layer.memories.field_limits,
-}
-"""Keys that a search of logs does not use, each with what a layer has of it."""
-
-
-def _dead_keys(profile: Profile) -> Iterator[Problem]:
-    unset = Layer("", ())
-    for layer in profile.layers:
-        if not all(source.is_log and source.answers_topic for source in layer.query.traits):
-            continue
-        for key, value in _OF_OTHER_SOURCES.items():
-            if value(layer) != value(unset):
-                source = " and ".join(layer.query.sources)
-                yield _problem(layer.id, f"has `{key}`, which source {source} does not use; take it away")
 
 
 def _unmatched_exclusions(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:

@@ -289,14 +289,3 @@ def test_an_event_of_another_type_is_told_with_the_filter() -> None:
         ("s1.jsonl", 2): ("included", None),
         ("s2.jsonl", 2): ("included", None),
     }
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("max_age_days", 7), ("fallback_days", 3), ("start_from", ("L3",)), ("types", ("turn",)), ("tier", "core")],
-)
-def test_key_of_another_source_on_lines_of_logs_is_told(key: str, value: object) -> None:
-    layers = [with_layer_values(each, {key: value}) if each.id == "related" else each for each in DEFAULT.layers]
-    problems = told(context(DEFAULT._replace(layers=tuple(layers))))
-    assert problems == [f"related: has `{key}`, which source log-search does not use; take it away"]
-    assert told(context(DEFAULT)) == []
