@@ -230,7 +230,6 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
         problems += _unmatched_types(entities, results, "--entity-type", filters.entity_types)
         problems += _unmatched_task(events, results, filters.task)
         problems += _unmatched_preferences(profile, request, results)
-        problems += _unmatched_open_files(profile, request, results)
         problems += _unmatched_profile(profile, results)
     return tuple(problems)
 
@@ -349,27 +348,6 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
             yield _problem(f"--prefer {name}", "there is no such id", _suggestion(name, sorted(keys)))
         elif not keys[name]:
             yield _problem(f"--prefer {name}", "has no `key`, so it has no conflict")
-
-
-def _is_for_open_file(found: str, path: str) -> bool:
-    """Whether a file of instructions may be there for an open file: it is above it, or names files by patterns."""
-    folder = found.rpartition("/")[0]
-    return bool(folder) and (path.startswith(f"{folder}/") or folder.startswith("."))
-
-
-def _unmatched_open_files(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
-    if not request.open or not _uses_open_files(profile):
-        return
-    fragments = [*_fragments(profile.layers, results)]
-    if any(dict(fragment.score).get("open") for fragment in fragments):
-        return
-    paths = {fragment.location.path for fragment in fragments}
-    paths |= {problem.path for result in results.values() for problem in result.problems}
-    opening = _layers_of(profile, lambda source: source.uses_open)
-    shown = [each.location.path for each in _fragments(opening, results) if not each.verdict.excluded]
-    for path in dict.fromkeys(request.open):
-        if path not in paths and not any(_is_for_open_file(found, path) for found in shown):
-            yield _problem(f"--open {path}", "no fragment is from this file, or is for it")
 
 
 # --- Texts as the request asks for them -------------------------------------------------------------------------------

@@ -59,7 +59,6 @@ NOTHING: dict[str, tuple[dict[str, Any], str]] = {
     "entity-type": ({"filters": Filters(entity_types=("r",))}, "--entity-type"),
     "task": ({"filters": Filters(task="t")}, "--task"),
     "prefer": ({"prefer": ("nobody",)}, "--prefer"),
-    "open": ({"open": ("src/nothing.py",)}, "src/nothing.py"),
 }
 
 
