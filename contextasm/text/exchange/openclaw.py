@@ -40,24 +40,16 @@ def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[Source
 
 
 def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[SourceEntry | LeftOutPart]:
-    """The items, with one entry of each id, at the place of the first; the others are left out if they differ."""
+    """The items, with one entry of each id; the others are left out if they differ."""
     holding: dict[str, SourceEntry] = {}
     for item in items:
-        if isinstance(item, SourceEntry):
-            first = holding.setdefault(item.id, item)
-            if _validity(item) >= _validity(first):
-                holding[item.id] = item
-    seen: set[str] = set()
+        if isinstance(item, SourceEntry) and _validity(item) >= _validity(holding.get(item.id, item)):
+            holding[item.id] = item
     for item in items:
-        if isinstance(item, LeftOutPart):
+        if isinstance(item, LeftOutPart) or item is holding[item.id]:
             yield item
-            continue
-        held = holding[item.id]
-        if item.fields != held.fields:
-            yield LeftOutPart(item.where, f"other state of the entry at {held.where}")
-        if item.id not in seen:
-            seen.add(item.id)
-            yield held
+        elif item.fields != holding[item.id].fields:
+            yield LeftOutPart(item.where, f"other state of the entry at {holding[item.id].where}")
 
 
 def _validity(entry: SourceEntry) -> tuple[bool, str]:
