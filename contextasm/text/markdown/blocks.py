@@ -359,8 +359,10 @@ def without_lines(location: Location, count: int, gone: frozenset[int]) -> Locat
     return location._replace(line=in_file[0], gaps=gaps)
 
 
-_START = r"(?m)(`+)(?!`).*?(?<!`)\1(?!`)|(^ {0,3})?<!--"
-"""Code within a line, or the start of a comment, which is a block of its own at the beginning of a line."""
+_START = r"(?m)\\[^\w\s]|(`+)(?!`).*?(?<!`)\1(?!`)|(^ {0,3})?<!--"
+"""An escaped sign, code within a line, or the start of a comment, which is a block at the beginning of a line."""
+_COMMENT_END = r"-->|(?<!<!)--!>"
+"""As in HTML, where `<!-->` is a whole comment, and `--!>` ends one."""
 _BLANK_LINE = r"\n\s*?(?:\n|\Z)"
 
 
@@ -372,25 +374,29 @@ def comments(text: str) -> Iterator[tuple[int, int]]:
     at = closing = paragraph_end = 0
     while found := re.compile(_START).search(searched, at):
         at = found.end()
-        if found[1]:
+        if not found[0].endswith("<!--"):
             continue
         # Both ends are looked for again only after the last ones: no text is searched for each of many comments.
         if closing < at:
-            closing = text.find("-->", at)
-        if closing < 0:
-            return
+            end = re.compile(_COMMENT_END).search(text, at - len("--"))
+            if end is None:
+                return
+            closing = end.end()
         if paragraph_end < at:
             blank = re.compile(_BLANK_LINE).search(searched, at)
             paragraph_end = blank.start() if blank else len(text)
-        if found[2] is not None or closing < paragraph_end:
-            yield at - len("<!--"), closing + len("-->")
-            at = closing + len("-->")
+        if found[2] is not None or closing <= paragraph_end:
+            yield at - len("<!--"), closing
+            at = closing
 
 
 def blank_code(text: str) -> str:
-    """The text with blanks in place of fenced and of indented code."""
+    """The text with blanks in place of fenced and of indented code, and of backslashes in HTML: they escape nothing."""
     lines = text.split("\n")
     code = code_lines(lines)
+    html = [part for part in literals(lines) if part.kind in {"tag", "raw"}] if "\\<" in text else ()
+    for number in (number for part in html for number in range(part.first, part.stop)):
+        lines[number] = lines[number].replace("\\", " ")
     return "\n".join(" " * len(line) if number in code else line for number, line in enumerate(lines))
 
 
