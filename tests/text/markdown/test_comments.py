@@ -20,7 +20,7 @@ from contextasm.text.markdown.hidden_markup import hidden_markup
         ("- a\n\n    <!-- b -->", "- a\n\n    "),
         ("<!-- a --><!-- b -->c", "c"),
         (r"a \<!-- b --> c \\<!-- d --> e", r"a \<!-- b --> c \\ e"),
-        (r"\<!-- a -->" "\n\nb", r"\<!-- a -->" "\n\nb"),
+        ("\\<!-- a -->\n\nb", "\\<!-- a -->\n\nb"),
         (r"\` <!-- a --> \`", r"\`  \`"),
         (r"`a\` <!-- b --> `c`", r"`a\`  `c`"),
         ("<div>\n\\<!-- a -->\n</div>", "<div>\n\\\n</div>"),
