@@ -21,7 +21,7 @@ from contextasm.model import (
     TokenCounter,
     grouped,
 )
-from contextasm.selection.sections import Excerpt, LineRange, section_body, sentence_ends, whole_text
+from contextasm.selection.sections import Excerpt, LineRange, section_body, sentence_ends
 from contextasm.text.markdown.blocks import TextBlock, blocks, is_underline, keep_order, list_mark, structural_length
 
 LONG_WORD = 40
@@ -123,15 +123,15 @@ def _growing(
 
 
 def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep: str = "start") -> str:
-    """The text if `budget` tokens hold it, else the most of it that they hold together with the markers of the cuts.
+    """The text as it is if `budget` tokens hold it, else the most of it that they hold with the markers of the cuts.
 
-    `keep` is a name of `KEEP`. A line end after the text stays, and is counted. A fence that is open at the end, or
-    where the text is cut, is closed. Raises `ContextasmError` with exit code 1 if not even one line fits.
+    `keep` is a name of `KEEP`. A line end after the text stays, and is counted. Of a text that is cut, a fence that is
+    open is closed. Raises `ContextasmError` with exit code 1 if not even one line fits.
     """
     fragment = Fragment("text", Location("text", 1), text.rstrip("\n"), FragmentDisplay("", keep=KEEP[keep]))
     line_end = "\n" if text.endswith("\n") else ""
     room = budget * counter.units_per_token
-    if counter.units(text) <= room and whole_text(fragment) == fragment.text:
+    if counter.units(text) <= room:
         return text
 
     def laid_out(excerpts: Sequence[Excerpt]) -> str:
