@@ -148,9 +148,6 @@ def _opening(lines: Sequence[str], longest: int) -> list[tuple[int, str]]:
     return [*title, *paragraph]
 
 
-# --- Layout ----------------------------------------------------------------------------------------------------------
-
-
 TITLES_PART = 10
 """Part of a layer's room for the titles of what is not shown whole: a tenth."""
 
@@ -253,11 +250,6 @@ def title_excerpt(fragment: Fragment) -> Excerpt:
     display = fragment.display._replace(group=TITLES, place=(1 << 60, is_written), fence=fence)
     text = f"- {title_words(fragment.text)} ({one_line(fragment.id)}, {one_line(fragment.location.path)})"
     return Excerpt(fragment._replace(display=display), (), TITLE, text)
-
-
-def title_list(titles: Sequence[Excerpt]) -> str:
-    """The lines that some titles add to a section; empty without titles."""
-    return "\n".join(["", TITLES, *(title.text for title in titles)]) if titles else ""
 
 
 def source_span(fragment: Fragment) -> Span:

@@ -303,7 +303,8 @@ def _smaller_parts(piece: _Piece, lines: Sequence[str], *, by_lines: bool) -> It
     if by_lines:
         headings = [(line + 1, 0) for line in range(block.first, block.body) if lines[line].strip()]
         yield in_order([*headings, *(_rows(block, lines) if block.kind != "text" else ())])
-        yield [piece._replace(lines=LineRange(line, line + 1), titles=()) for line in reversed(piece.titles)]
+        titles = reversed(piece.titles if piece.keep == "tail" else ())
+        yield [piece._replace(lines=LineRange(line, line + 1), titles=()) for line in titles]
 
 
 def _places(
