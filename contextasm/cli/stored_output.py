@@ -106,8 +106,8 @@ def _digest_of_answers(answers: Iterable[object]) -> str:
 def _write_again(words: list[str], began: float, is_timed: bool, messages: memoryview, text: memoryview) -> int:
     """Write a stored output; returns the exit code."""
     try:
-        reads.emit(2, messages)
         reads.emit(1, text)
+        reads.emit(2, messages)
     except OSError as error:
         from contextasm.cli.app import failed
         from contextasm.cli.output import stdout_error

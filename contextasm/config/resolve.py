@@ -46,6 +46,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data, shown_names
+from contextasm.text.names.glob import plain_pattern
 from contextasm.text.names.matching import mentions, nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
@@ -261,11 +262,17 @@ def _resolve_request(
 
 
 def id_or_path(workspace: Folder, typed: str) -> str:
-    """A typed id as it is; a typed path or pattern, as one of the workspace; a folder, as a pattern of all in it."""
+    """A typed id as it is; a typed path or pattern, as one of the workspace; a folder, as a pattern of all in it.
+
+    The name of a file or folder that exists has no wildcards.
+    """
     path = workspace.relative(typed)
+    names = path.split("/")
+    there = (workspace.exists("/".join(names[: n + 1])) for n in range(len(names)))
+    plain = "/".join(plain_pattern(name) if is_there else name for name, is_there in zip(names, there, strict=True))
     if path and not workspace.exists(path):
-        return path if "/" in typed else typed
-    return path if workspace.is_file(path) or path == typed == "" else f"{path}/*".lstrip("/")
+        return plain if "/" in typed else typed
+    return plain if workspace.is_file(path) or path == typed == "" else f"{plain}/*".lstrip("/")
 
 
 def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...]:

@@ -12,6 +12,7 @@ from itertools import groupby
 
 from contextasm.model import TITLE, Fragment, NamedTuple, Problem
 from contextasm.selection.sections import (
+    TITLES,
     Demand,
     Excerpt,
     LaidOutSection,
@@ -21,7 +22,6 @@ from contextasm.selection.sections import (
     excerpts_of,
     shown_text,
     title_excerpt,
-    title_list,
     units_of,
     whole_excerpt,
 )
@@ -186,6 +186,11 @@ def overflow(demand: Demand, room: int) -> tuple[Selected, tuple[Problem, ...]]:
     return _with_titles(demand, selected, room), problems
 
 
+def _title_list(titles: Sequence[Excerpt]) -> str:
+    """The lines that some titles add to a section; empty without titles."""
+    return "\n".join(["", TITLES, *(title.text for title in titles)]) if titles else ""
+
+
 def _with_titles(demand: Demand, selected: Selected, room: int) -> Selected:
     """The sections, and the titles of as many other fragments, best first, as fit their part of the room."""
     titles = [*map(title_excerpt, demand.unshown(selected)[: demand.most_named])]
@@ -194,7 +199,7 @@ def _with_titles(demand: Demand, selected: Selected, room: int) -> Selected:
     units, heading = demand.counter.units, demand.layer.heading[0]
     section, used = selected.get(heading, LaidOutSection((), "", 0)), units_of(selected)
     most = min(room, used + demand.titles_room(room))
-    fitting = bisect_right(range(1, len(titles) + 1), most - used, key=lambda count: units(title_list(titles[:count])))
+    fitting = bisect_right(range(1, len(titles) + 1), most - used, key=lambda count: units(_title_list(titles[:count])))
     for count in range(fitting, 0, -1):
         larger = demand.lay_out(heading, (*section.excerpts, *titles[:count]))
         if used - section.units + larger.units <= most:

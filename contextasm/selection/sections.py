@@ -148,9 +148,6 @@ def _opening(lines: Sequence[str], longest: int) -> list[tuple[int, str]]:
     return [*title, *paragraph]
 
 
-# --- Layout ----------------------------------------------------------------------------------------------------------
-
-
 TITLES_PART = 10
 """Part of a layer's room for the titles of what is not shown whole: a tenth."""
 
@@ -167,12 +164,19 @@ class LineRange(NamedTuple):
     first: int
     stop: int
     """Half open: `lines[first:stop]`, counted from 0 in the fragment."""
-    words: str = ""
-    """The beginning of line `stop`, where the cut falls inside it."""
+    length: int = 0
+    """Length of the beginning of line `stop` that is shown, where the cut falls inside it."""
     fence: str = ""
     """The line that closes a fence cut open."""
     lead: str = ""
     """What is shown above the lines: the opening of a fence, or the head of a table, of which they are the end."""
+    skip: int = 0
+    """Length of the beginning of line `first` that is not shown."""
+
+    def rows(self, lines: Sequence[str]) -> list[str]:
+        """The lines that are shown, in whole or in part; `lines` are those of the fragment."""
+        numbers = range(self.first, self.stop + bool(self.length))
+        return [lines[n][self.skip * (n == self.first) : self.length if n == self.stop else None] for n in numbers]
 
 
 class Excerpt(NamedTuple):
@@ -200,7 +204,7 @@ class Excerpt(NamedTuple):
         return tuple(
             span
             for part in self.ranges
-            for span in _spans_outside_gaps(location, part.first, part.stop - 1 + bool(part.words))
+            for span in _spans_outside_gaps(location, part.first, part.stop - 1 + bool(part.length))
         )
 
 
@@ -246,11 +250,6 @@ def title_excerpt(fragment: Fragment) -> Excerpt:
     display = fragment.display._replace(group=TITLES, place=(1 << 60, is_written), fence=fence)
     text = f"- {title_words(fragment.text)} ({one_line(fragment.id)}, {one_line(fragment.location.path)})"
     return Excerpt(fragment._replace(display=display), (), TITLE, text)
-
-
-def title_list(titles: Sequence[Excerpt]) -> str:
-    """The lines that some titles add to a section; empty without titles."""
-    return "\n".join(["", TITLES, *(title.text for title in titles)]) if titles else ""
 
 
 def source_span(fragment: Fragment) -> Span:
@@ -331,12 +330,13 @@ def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
     pieces: list[str | Omission] = []
     line, last_text = 0, ""
     for part in (*excerpt.ranges, LineRange(len(lines), len(lines))):
-        if part.first > line:
+        if part.first > line or part.skip:
             pieces += ["\n"] * bool(pieces)
-            pieces.append(_omission(fragment, lines, line, part.first))
-        if part.first < part.stop or part.words:
-            lead = [part.lead] if part.lead else []
-            text = "\n".join([*lead, *lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
+            pieces.append(_omission(fragment, lines, line, part.first + bool(part.skip)))
+        if rows := part.rows(lines):
+            rows[0] = rows[0].lstrip() if part.skip else rows[0]
+            lead, fence = ([each] if each else [] for each in (part.lead, part.fence))
+            text = "\n".join([*lead, *rows, *fence])
             if pieces:
                 pieces.append("\n\n" if must_stand_apart(last_text, text) else "\n")
             last_text = text if part.stop == len(lines) else text.rstrip("\n")

@@ -322,7 +322,15 @@ def test_reader_that_has_gone_already_is_no_bug(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("build", "-q", *LUNA), ("config", *LUNA), ("profiles",), ("tokenizers",), ("--help",), ("--version",)],
+    [
+        ("build", *LUNA),
+        ("build", "-v", *LUNA),
+        ("config", *LUNA),
+        ("profiles",),
+        ("tokenizers",),
+        ("--help",),
+        ("--version",),
+    ],
     ids=lambda words: words[0],
 )
 @NEEDS_FULL
@@ -334,7 +342,7 @@ def test_full_disk_behind_standard_output_is_told(words: tuple[str, ...]) -> Non
 @NEEDS_FULL
 def test_full_disk_behind_a_file_is_told() -> None:
     """P6: named by its path."""
-    refused(inside("build", "-q", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
+    refused(inside("build", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
 
 
 @pytest.mark.parametrize(

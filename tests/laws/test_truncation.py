@@ -1,14 +1,16 @@
 """Truncation by itself, on random texts: here every state of it can be looked at."""
 
+from collections.abc import Callable, Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Fragment, FragmentDisplay, Location, TokenCounter
 from contextasm.rendering.formats import MARKER, MARKERS
-from contextasm.selection.sections import Excerpt, section_body, shown_text
+from contextasm.selection.sections import Excerpt, LineRange, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.selection.truncate import truncate
+from contextasm.selection.truncate import HEAD_LINES, truncate
 from contextasm.text.markdown.blocks import blocks, is_structural, structural_length
 from contextasm.text.markdown.literals import closes_fence, fence_opening
 from tests.laws.lines import is_beginning, lines_of
@@ -47,7 +49,7 @@ contents = st.lists(
 )
 
 
-keeps = st.sampled_from(("start", "end"))
+keeps = st.sampled_from(("start", "end", "ends", "tail"))
 
 
 markers = st.sampled_from(("plain", "detailed"))
@@ -61,16 +63,19 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
         lines = each.fragment.text.split("\n")
         for stretch in each.ranges:
             assert 0 <= stretch.first <= stretch.stop <= len(lines)
+            assert_begins_well(stretch, lines)
             block = next((block for block in blocks(lines) if block.first <= stretch.stop < block.stop), None)
-            if stretch.words:
+            if stretch.length:
                 assert block is not None
                 assert block.kind == "text"
-                assert is_beginning(stretch.words, lines[stretch.stop])
+                assert is_beginning(lines[stretch.stop][: stretch.length], lines[stretch.stop])
             if block is None or stretch.stop == block.first:
                 continue
             # What is kept of an end has the last heading above it.
             is_above_more = stretch.stop <= block.body and stretch is not each.ranges[-1]
-            assert is_above_more or stretch.stop >= block.body + (not stretch.words), "a heading stands alone"
+            if is_above_more:
+                continue
+            assert stretch.stop >= block.body + (not stretch.length), "a heading stands alone"
             if block.kind == "table":
                 assert stretch.stop >= block.body + 3
             if block.kind == "fence":
@@ -78,6 +83,21 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
                 assert fence is not None
                 assert closes_fence(stretch.fence, fence[1]) or closes_fence(lines[stretch.stop - 1], fence[1])
                 assert stretch.stop >= block.body + 2
+
+
+def assert_begins_well(stretch: LineRange, lines: list[str]) -> None:
+    """An end of a block has the head of its table, or the opening of its fence, above it; one of a line is words."""
+    block = next(block for block in blocks(lines) if block.first <= stretch.first < block.stop)
+    assert bool(stretch.lead) == (stretch.first > block.body and block.kind != "text")
+    if stretch.lead:
+        head = lines[block.body : block.body + HEAD_LINES[block.kind]]
+        assert stretch.lead.split("\n") == head
+        assert stretch.first > block.body + len(head)
+    if stretch.skip:
+        assert block.kind == "text"
+        line = lines[stretch.first]
+        assert is_beginning(line[: stretch.skip], line)
+        assert not is_structural(line[stretch.skip :].lstrip())
 
 
 @given(contents, keeps, markers, st.integers(0, 1_200), st.integers(1, 200))
@@ -95,7 +115,8 @@ def test_cut_in_more_room_keeps_at_least_as_much(
         # A fence that was closed where it was cut need not be closed there any more.
         added = {stretch.fence for stretch in each.ranges}
         assert all(
-            line in added or any(other.startswith(line) for other in there) for line in shown_text(each).split("\n")
+            line in added or any(other.startswith(line) or other.endswith(line) for other in there)
+            for line in shown_text(each).split("\n")
         )
 
 
@@ -116,6 +137,10 @@ def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> 
     assert not open_ticks
 
 
+def last_that_fits(pieces: Sequence[object], fits: Callable[[Sequence[object]], bool]) -> Sequence[object]:
+    return next((pieces[:count] for count in range(len(pieces), 0, -1) if fits(pieces[:count])), ())
+
+
 LINES = st.text(st.sampled_from("ab1_.,:- \u00e9\u65e5'\t/"), max_size=12)
 
 
@@ -131,7 +156,10 @@ def test_cut_is_the_same_as_one_that_tries_every_state(
 ) -> None:
     fragments = fragments_of(contents, keep)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("contextasm.selection.truncate._row_sizes", lambda rows, counter: map(counter.units, rows))
+        patch.setattr(
+            "contextasm.selection.truncate._with_least_units", lambda pieces, *_: ((each, 0) for each in pieces)
+        )
+        patch.setattr("contextasm.selection.truncate._most", last_that_fits)
         plain = cut_to(fragments, room, marker, counter)
     assert cut_to(fragments, room, marker, counter) == plain
 

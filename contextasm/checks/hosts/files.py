@@ -26,6 +26,7 @@ from contextasm.text.markdown.imports import (
     scope_globs,
 )
 from contextasm.text.markdown.literals import indent_of, literals
+from contextasm.text.names.glob import plain_pattern
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import real_path
@@ -290,9 +291,7 @@ class _FolderReader:
 
     def paths(self, patterns: Sequence[str], folder: str) -> Sequence[str]:
         """The files of a folder that match, pattern by pattern."""
-        from glob import escape  # of `fnmatch`, which has the same signs as our patterns
-
-        prefix = f"{escape(folder)}/" if folder else ""
+        prefix = f"{plain_pattern(folder)}/" if folder else ""
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
         return [path for path in listed if not path.endswith("/")]
 

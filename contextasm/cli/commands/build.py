@@ -98,16 +98,16 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     reports = _reports(job, context, times, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)
+    known = (flags.if_none_match or "").removeprefix("W/").strip('"')
+    is_known = known == context.etag and not files.any_missing
+    if not (is_known or flags.check):
+        _write(files, job, context, recording, reports, flags)
     if not flags.quiet:
         output.show_problems(context.problems)
         _write_summary(job, context, flags)
-    known = (flags.if_none_match or "").removeprefix("W/").strip('"')
-    if known == context.etag and not files.any_missing:
-        return 3
-    if flags.check:
-        code = files.check(format_context(context), force=flags.force)
-    else:
-        code = _write(files, job, context, recording, reports, flags)
+    if not (flags.touch or files.targets or recording):
+        note_whole_output(is_timed=flags.shows_times)
+    code = 3 if is_known else files.check(format_context(context), force=flags.force) if flags.check else 0
     if times and flags.shows_times:
         output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms, of which {times.step_words}")
     return code
@@ -180,8 +180,8 @@ def _write(
     recording: "RecordingServices | None",
     reports: Reports,
     flags: BuildFlags,
-) -> int:
-    """Write the record, the files and standard output, and touch the memories; returns the exit code, 0."""
+) -> None:
+    """Write the record, the files and standard output, and touch the memories."""
     workspace, text = job.workspace, format_context(context)
     if flags.touch:
         from contextasm.memories.storage import touch_shown
@@ -209,9 +209,6 @@ def _write(
         output.write_stdout(reports[kind])
     if flags.touch:
         output.show_problems(touch_shown(workspace, context))
-    elif not (files.targets or recording):
-        note_whole_output(is_timed=flags.shows_times)
-    return 0
 
 
 def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:

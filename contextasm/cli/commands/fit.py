@@ -31,13 +31,13 @@ def print_fit(
     text = input_text(file)
     clean = clean_text(text)
     fitted = fit_text(clean.text, budget, counter, MARKERS["plain"](counter.count), keep)
+    write_stdout(fitted)
     if not quiet:
         name = "standard input" if file == "-" else file
         show_problems([*removal_problems(name, clean.hidden)])
         if clean.secrets:
             count = len(clean.secrets)
             write_stderr(f"ctxasm: {name}: {count:,} secret{'s' * (count != 1)} masked")
-    write_stdout(fitted)
 
 
 run = Command(print_fit, ("budget", "tokenizer", "workspace"))

@@ -6,7 +6,6 @@ Each file, an imported one too, is a fragment of its own.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextasm.model import Document, Layer, Problem, Reason, Request, RetrievalResult, SourceQuery, Workspace
@@ -21,6 +20,7 @@ from contextasm.text.markdown.imports import (
     no_file_words,
     scope_globs,
 )
+from contextasm.text.names.glob import plain_pattern
 from contextasm.text.names.places import any_owner_pattern, has_other_form
 from contextasm.text.names.templates import is_pattern, one_line
 
@@ -29,8 +29,6 @@ MAX_DEPTH = 5
 
 MAX_IMPORTS = 1_000
 """Words with an `@` that are looked at in one file."""
-
-_MARKS = re.compile(r"[*?\[{]")
 
 _EVERYTHING = {"**", "**/*"}
 _ON_REQUEST_ENDINGS = (".mdc", ".instructions.md")
@@ -81,9 +79,7 @@ def _paths(workspace: Workspace, layer: Layer, request: Request, folders: Sequen
     for folder in folders:
         for template in layer.query.paths:
             if is_pattern(template):
-                # The marks of patterns in the name of a folder match themselves.
-                plain = _MARKS.sub(r"[\g<0>]", folder)
-                yield from layer_paths(workspace, posixpath.join(plain, template), request)
+                yield from layer_paths(workspace, posixpath.join(plain_pattern(folder), template), request)
             else:
                 yield posixpath.join(folder, template)
 

@@ -268,6 +268,11 @@ def is_structural(line: str) -> bool:
     return part is not None and (part.kind == "doubtful" or not part.is_closed)
 
 
+def may_be_structural(words: str) -> bool:
+    """Whether words from within a line may be a list item or a structural line, if a line begins with them."""
+    return bool(re.match(r"[#=<|>]|`{3}|~{3}|\d{1,9}[.)](?:[ \t]|$)|[-+*_]+(?:[ \t]|$)", words))
+
+
 def structural_length(line: str) -> int:
     """Length of the longest beginning of a line that is structural; 0 if none is, as in nearly all running text."""
     if line.lstrip(" \t")[:1] not in {"#", "=", "-", "<"} and not has_fence_lead(line):
@@ -278,52 +283,49 @@ def structural_length(line: str) -> int:
     return next((end for end in sorted(ends, reverse=True) if is_structural(line[:end])), 0)
 
 
-def keep_order(in_order: Iterable[TextBlock], lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
-    """The sections of a text, given as its blocks and its lines, as lists of blocks, those worth most first.
+def keep_order(
+    levels: Sequence[tuple[int, ...]], sizes: Sequence[int], keep: str
+) -> Iterator[tuple[Sequence[int], bool]]:
+    """The sections of a text, given as the numbers of its parts, those worth most first, and whether each is in order.
 
-    `start`: each block by itself, in their order; `tail`: from the last one back. `ends`: blocks of the beginning and
-    of the end in turns, three quarters of what is kept from the beginning. `end`: the last section first, and each
-    section from its heading on, so that a part of it can be read; text above the first section is a run of entries, the
-    last one first. A section begins at a heading of the highest level in use, a single title at the very top left
-    aside.
+    A part of a text that is not in order is worth most at its end. `levels` has the levels of the headings that each
+    part begins with, and `sizes` its length. `start`: each part by itself, in their order; `tail`: from the last one
+    back. `ends`: parts of the beginning and of the end in turns, three quarters of what is kept from the beginning.
+    `end`: the last section first, and each section from its heading on, so that a part of it can be read; text above
+    the first section is a run of entries, the last one first. A section begins at a heading of the highest level in
+    use, a single title at the very top left aside.
     """
-    if keep == "start":
-        yield from ((block,) for block in in_order)
+    numbers = range(len(levels))
+    if keep in {"start", "tail", "ends"}:
+        order = {"start": numbers, "tail": reversed(numbers), "ends": _from_both_ends(sizes)}[keep]
+        yield from (((number,), keep != "tail") for number in order)
         return
-    text_blocks = list(in_order)
-    if keep == "tail":
-        yield from ((block,) for block in reversed([*in_order]))
-        return
-    if keep == "ends":
-        yield from ((block,) for block in _from_both_ends(text_blocks, lines))
-        return
-    levels = [block.levels for block in text_blocks]
     if has_title(levels):
-        levels[0] = levels[0][1:]
-    highest = min((level for block_levels in levels for level in block_levels), default=0)
-    starts = [n for n, block_levels in enumerate(levels) if highest in block_levels]
-    stop = len(text_blocks)
-    for start in reversed(starts):
-        yield text_blocks[start:stop]
+        levels = [levels[0][1:], *levels[1:]]
+    highest = min((level for own in levels for level in own), default=0)
+    stop = len(levels)
+    for start in (number for number in reversed(numbers) if highest in levels[number]):
+        yield range(start, stop), True
         stop = start
-    yield from ((block,) for block in reversed(text_blocks[:stop]))
+    yield from (((number,), False) for number in reversed(range(stop)))
 
 
 _HEAD_TO_TAIL = 3
 """Length of the beginning for each part of the end, where both are kept."""
 
 
-def _from_both_ends(text_blocks: Sequence[TextBlock], lines: Sequence[str]) -> Iterator[TextBlock]:
-    first, stop = 0, len(text_blocks)
+def _from_both_ends(sizes: Sequence[int]) -> Iterator[int]:
+    first, stop = 0, len(sizes)
     head = tail = 0
     while first < stop:
-        block = text_blocks[first] if head <= _HEAD_TO_TAIL * tail else text_blocks[stop - 1]
-        size = sum(len(line) + 1 for line in lines[block.first : block.stop])
-        if block is text_blocks[first]:
-            first, head = first + 1, head + size
+        if head <= _HEAD_TO_TAIL * tail:
+            head += sizes[first]
+            first += 1
+            yield first - 1
         else:
-            stop, tail = stop - 1, tail + size
-        yield block
+            stop -= 1
+            tail += sizes[stop]
+            yield stop
 
 
 def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
@@ -359,8 +361,10 @@ def without_lines(location: Location, count: int, gone: frozenset[int]) -> Locat
     return location._replace(line=in_file[0], gaps=gaps)
 
 
-_START = r"(?m)(`+)(?!`).*?(?<!`)\1(?!`)|(^ {0,3})?<!--"
-"""Code within a line, or the start of a comment, which is a block of its own at the beginning of a line."""
+_START = r"(?m)\\[^\w\s]|(`+)(?!`).*?(?<!`)\1(?!`)|(^ {0,3})?<!--"
+"""An escaped sign, code within a line, or the start of a comment, which is a block at the beginning of a line."""
+_COMMENT_END = r"-->|(?<!<!)--!>"
+"""As in HTML, where `<!-->` is a whole comment, and `--!>` ends one."""
 _BLANK_LINE = r"\n\s*?(?:\n|\Z)"
 
 
@@ -372,25 +376,29 @@ def comments(text: str) -> Iterator[tuple[int, int]]:
     at = closing = paragraph_end = 0
     while found := re.compile(_START).search(searched, at):
         at = found.end()
-        if found[1]:
+        if not found[0].endswith("<!--"):
             continue
         # Both ends are looked for again only after the last ones: no text is searched for each of many comments.
         if closing < at:
-            closing = text.find("-->", at)
-        if closing < 0:
-            return
+            end = re.compile(_COMMENT_END).search(text, at - len("--"))
+            if end is None:
+                return
+            closing = end.end()
         if paragraph_end < at:
             blank = re.compile(_BLANK_LINE).search(searched, at)
             paragraph_end = blank.start() if blank else len(text)
-        if found[2] is not None or closing < paragraph_end:
-            yield at - len("<!--"), closing + len("-->")
-            at = closing + len("-->")
+        if found[2] is not None or closing <= paragraph_end:
+            yield at - len("<!--"), closing
+            at = closing
 
 
 def blank_code(text: str) -> str:
-    """The text with blanks in place of fenced and of indented code."""
+    """The text with blanks in place of fenced and of indented code, and of backslashes in HTML: they escape nothing."""
     lines = text.split("\n")
     code = code_lines(lines)
+    html = [part for part in literals(lines) if part.kind in {"tag", "raw"}] if "\\<" in text else ()
+    for number in (number for part in html for number in range(part.first, part.stop)):
+        lines[number] = lines[number].replace("\\", " ")
     return "\n".join(" " * len(line) if number in code else line for number, line in enumerate(lines))
 
 

@@ -23,7 +23,8 @@ _HIDDEN_STYLE = re.compile(
 _EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 """Elements without an end."""
 
-_CODE = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+_CODE = re.compile(r"\\[^\w\s]|(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+"""Code within a line, or an escaped sign."""
 
 
 def hidden_markup(text: str) -> list[tuple[int, int]]:
@@ -34,7 +35,7 @@ def hidden_markup(text: str) -> list[tuple[int, int]]:
     """
     found = [*comments(text)]
     if "]:" in text or "hidden" in text.lower() or "style" in text.lower():
-        # Code and comments are blanked, so that nothing in them is taken for markup.
+        # Code, escapes and comments are blanked, so that nothing in them is taken for markup.
         code_blanked = _CODE.sub(lambda span: " " * len(span[0]), blank_code(text))
         pieces, at = list[str](), 0
         for start, end in found:

@@ -4,6 +4,7 @@ Three forms of pattern exist, each as its users know it elsewhere:
 
 - `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` matches any folders,
   hidden names match no wildcard, and links to folders are not followed below `**`; one that leads out is listed itself.
+  A name with brackets that exists means itself.
   A folder that can't be listed is listed with a `/` at its end, and a folder that has the name of a file as a file.
   Layers' paths are such patterns.
 - `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` means any folders,
@@ -179,7 +180,9 @@ class _Search:
             if entries is None:
                 self.found.add(f"{folder or '.'}/")
             start, by_name = _joined(folder, ""), {entry.name: entry for entry in entries or ()}
-            matching += [(start + name, by_name[name]) for name in filter_names(by_name, name_pattern)]
+            is_name = "[" in name_pattern and name_pattern in by_name
+            names = [name_pattern] if is_name else filter_names(by_name, name_pattern)
+            matching += [(start + name, by_name[name]) for name in names]
         return matching
 
 
@@ -192,6 +195,11 @@ def _is_folder(entry: TreeEntry, *, follow_symlinks: bool = False) -> bool:
 
 def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
+
+
+def plain_pattern(path: str) -> str:
+    """The pattern that fits only this path, which may have the signs of patterns and templates."""
+    return re.sub(r"[*?[{]", r"[\g<0>]", path)
 
 
 def wildcard_matches(pattern: str, text: str) -> bool:

@@ -19,6 +19,14 @@ from contextasm.text.markdown.hidden_markup import hidden_markup
         ("a\n\n    <!-- b -->", "a\n\n    <!-- b -->"),
         ("- a\n\n    <!-- b -->", "- a\n\n    "),
         ("<!-- a --><!-- b -->c", "c"),
+        (r"a \<!-- b --> c \\<!-- d --> e", r"a \<!-- b --> c \\ e"),
+        ("\\<!-- a -->\n\nb", "\\<!-- a -->\n\nb"),
+        (r"\` <!-- a --> \`", r"\`  \`"),
+        (r"`a\` <!-- b --> `c`", r"`a\`  `c`"),
+        ("<div>\n\\<!-- a -->\n</div>", "<div>\n\\\n</div>"),
+        ("a <!-- b --!> c <!-- d --> e", "a  c  e"),
+        ("<!-- a --!>\n\nb", "\n\nb"),
+        ("a <!--> b <!---> c <!--!> d --> e", "a  b  c  e"),
     ],
 )
 def test_comments_go_and_code_stays(text: str, shown: str) -> None:
@@ -41,6 +49,7 @@ def test_comments_go_and_code_stays(text: str, shown: str) -> None:
         ('[//]: # "a b"\nc', "\nc"),
         ("<div hidden>a <!-- b --> c</div>d", "d"),
         ("<!-- <div hidden> -->a</div>", "a</div>"),
+        ("<div>\n\\<b hidden>a</b>\n</div>", "<div>\n\\\n</div>"),
     ],
 )
 def test_what_no_page_shows_goes(text: str, shown: str) -> None:
@@ -53,7 +62,13 @@ def test_what_no_page_shows_goes(text: str, shown: str) -> None:
         *("<div>a</div>", '<p style="opacity:0.5">a</p>', '<input type="hidden">', '<p class="hidden">a</p>'),
         *('<p title="a hidden b">c</p>', "<span aria-hidden='true'>a</span>", "`<span hidden>a</span>`"),
         *("```\n<span hidden>a</span>\n```", "<div hidden>never closed", "[a]: https://a.io (b)", "[a]: #b"),
-        *("a [//]: # (b)", "the hidden <b>style</b>", '<p style="display: block">a</p>'),
+        *(
+            r"\<span hidden>a</span>",
+            r"\[//]: # (b)",
+            "a [//]: # (b)",
+            "the hidden <b>style</b>",
+            '<p style="display: block">a</p>',
+        ),
     ],
 )
 def test_what_a_page_shows_stays(text: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.names.glob import glob_matches, list_matching, matching_paths, wildcard_matches
+from contextasm.text.names.glob import glob_matches, list_matching, matching_paths, plain_pattern, wildcard_matches
 from tests.workspaces import Files
 
 LONG = "a" * (1 << 16)
@@ -72,6 +72,19 @@ def test_p18_stars_end_on_a_long_text(pattern: str) -> None:
 
 NAMES = st.sampled_from(["a", "b", "a.md", "b.md", ".a.md", "*", "**", "a*", "*.md", "?.md", "[ab]"])
 FILES = st.sets(st.lists(NAMES.filter(lambda name: not set(name) & set("*?[")), min_size=1, max_size=3).map(tuple))
+
+
+@given(st.text("[]ab*?!", min_size=1, max_size=5), st.text("[]ab*?!", min_size=1, max_size=5))
+def test_plain_pattern_fits_its_path_only(path: str, other: str) -> None:
+    assert wildcard_matches(plain_pattern(path), path)
+    assert wildcard_matches(plain_pattern(path), other) == (path == other)
+
+
+def test_name_with_brackets_that_exists_means_itself() -> None:
+    paths = ["app/[id]/a.md", "app/i/a.md", "app/i/b[1].md"]
+    assert matching_paths(paths, "app/[id]/*.md") == ["app/[id]/a.md"]
+    assert matching_paths(paths, "app/*/b[1].md") == ["app/i/b[1].md"]
+    assert matching_paths(paths, "app/[ij]/*.md") == ["app/i/a.md", "app/i/b[1].md"]
 
 
 @given(FILES, st.lists(NAMES, min_size=1, max_size=3).map("/".join))
