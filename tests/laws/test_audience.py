@@ -21,6 +21,7 @@ from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import problem_line, receipt
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.data.history import session_of_history
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems
 from tests.workspaces import DEFAULT, Content, Files, budgets, request
@@ -68,6 +69,12 @@ HISTORY = (
     '{"type":"turn","role":"user","content":"Open."}\n'
     f'{{"type":"tool_result","tool":"a","output":"{MARK} {{private=true}}"}}\n'
 )
+ITEMS = session_of_history(
+    '{"role":"user","content":"Open."}\n'
+    f'{{"type":"function_call","call_id":"c","name":"{MARK}","arguments":"{{}}","private":true}}\n'
+    f'{{"type":"function_call_output","call_id":"c","output":"{MARK}"}}\n',
+    [],
+)[0]
 TARGETS = (
     *("agents/luna/KNOWLEDGE.md", "agents/luna/IDENTITY.md", "agents/luna/memories/a.md", "agents/luna/memories/b.md"),
     *("agents/luna/daily/2025-03-13.md", "teams/writers/GOALS.md", "teams/writers/memories/a.md", "PROJECT.md"),
@@ -154,7 +161,7 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
     st.sampled_from(("", "", "harbour", f"{MARK} secret")),
     st.sampled_from(("markdown", "xml")),
     st.sampled_from(("plain", "detailed")),
-    st.sampled_from(("", HISTORY)),
+    st.sampled_from(("", HISTORY, ITEMS)),
 )
 def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
     drawn: Drawn, budget: int, topic: str, form: str, marker: str, history: str
