@@ -48,6 +48,7 @@ ROWS: dict[str, Sequence[str]] = {
         f"  - {{name: {MARK}, type: person, private: true}}\n",
         f"  - {{name: {MARK}, type: person}}  # {{private=true}}\n",
         f"  - {{type: {MARK}, name: 'Luna {{private=true}}'}}\n",
+        f"  - {{name: Open, properties: {{salary: '{MARK} {{private=true}}'}}}}\n",
     ),
     "graph/relations.yaml": (f"  - {{source: Luna, type: {MARK}, target: Kenji, private: true}}\n",),
     "patterns.yaml": (f"  - {{name: {MARK}, private: true, keywords: [harbour]}}\n",),
@@ -58,12 +59,19 @@ ROWS: dict[str, Sequence[str]] = {
     ),
 }
 """Private rows by the file that they end."""
-PACKAGES: dict[str, str] = {
-    "pyproject.toml": f'[project]\ndependencies = [\n  "{MARK}",  # {{private=true}}\n  "open",\n]\n',
-    "Cargo.toml": f'[package]\nedition = "2021"\n\n[dependencies.{MARK}] # {{private=true}}\nversion = "1"\n',
-    "go.mod": f"module open\n\nrequire {MARK} v1 // {{private=true}}\n",
-    "package.json": f'{{"name": "open", "scripts": {{"a": "say \\"{MARK}\\" {{private=true}}", "b": "open"}}}}\n',
+PACKAGES: dict[str, Sequence[str]] = {
+    "pyproject.toml": (
+        f'[project]\ndependencies = [\n  "{MARK}",  # {{private=true}}\n  "open",\n]\n',
+        f'[tool.poetry.dependencies]\n{MARK} = {{version = "1 {{private=true}}"}}\n',
+    ),
+    "Cargo.toml": (
+        f'[package]\nedition = "2021"\n\n[dependencies.{MARK}] # {{private=true}}\nversion = "1"\n',
+        f'[workspace.dependencies.{MARK}]\nversion = "1 {{private=true}}"\n\n[dependencies]\nopen = "1"\n',
+    ),
+    "go.mod": (f"module open\n\nrequire {MARK} v1 // {{private=true}}\n",),
+    "package.json": (f'{{"name": "open", "scripts": {{"a": "say \\"{MARK}\\" {{private=true}}", "b": "open"}}}}\n',),
 }
+"""Manifests with something private."""
 HISTORY = (
     f'{{"type":"turn","role":"user","content":"{MARK}","private":true}}\n'
     '{"type":"turn","role":"user","content":"Open."}\n'
@@ -105,7 +113,7 @@ def with_private_parts(draw: st.DrawFn) -> Drawn:
         if isinstance(rows := files.get(path), str):
             files[path] = rows + draw(st.sampled_from(ROWS[path]))
     for path in draw(st.lists(st.sampled_from(sorted(PACKAGES)), unique=True)):
-        files[path] = PACKAGES[path]
+        files[path] = draw(st.sampled_from(PACKAGES[path]))
     kept = draw(st.sampled_from(("strip", "keep")))
     profile = profile._replace(layers=tuple(with_layer_values(each, {"hidden": kept}) for each in profile.layers))
     if draw(st.booleans()):
