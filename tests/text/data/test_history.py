@@ -64,7 +64,7 @@ def test_a_result_has_the_tool_and_the_arguments_of_its_call() -> None:
     }
 
 
-CALL_FORMS = {
+CALL_FORMS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "chat": (
         {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "pay", "arguments": '{"to": "x"}'}}]},
         {"role": "tool", "tool_call_id": "c", "content": "90k"},
