@@ -16,11 +16,24 @@ from contextasm.config.build import load_token_table
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, Document, Effect, Memory, Profile, Request, Rule, Target, TokenCounter
+from contextasm.model import (
+    Build,
+    Cache,
+    Context,
+    Document,
+    Effect,
+    Memory,
+    Profile,
+    Request,
+    Rule,
+    Target,
+    TokenCounter,
+)
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories import parser
+from contextasm.workspace.cache import DiskCache
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 
@@ -111,18 +124,15 @@ def outcomes(context: Context, layer: str) -> dict[str, str]:
     return {each.path: f"{each.outcome}: {each.reason.code}" for each in own}
 
 
-class Remembered(dict[str, int]):
-    """Counts in memory (`tokens.Counts`)."""
-
-    def put(self, text: str, count: int) -> None:
-        """Remember a count."""
-        self[text] = count
+def unsaved() -> Cache:
+    """A cache of only this process."""
+    return DiskCache(None, "", "")
 
 
 @cache
 def o200k() -> TokenCounter:
     """An exact counter, loaded once for all tests."""
-    return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered())
+    return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), unsaved())
 
 
 counters: st.SearchStrategy[TokenCounter] = st.sampled_from((False, False, False, True)).map(

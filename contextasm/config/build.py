@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
 
@@ -14,6 +15,7 @@ from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
     Build,
+    Cache,
     Context,
     ContextasmError,
     NamedTuple,
@@ -29,13 +31,16 @@ from contextasm.model import (
 from contextasm.retrieval.retrieve import SOURCE_SHARE
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, ROOMS, exact_counter
 from contextasm.text.names.places import RULE_FILES
-from contextasm.workspace.cache import TokenCountCache, cache_folder
+from contextasm.workspace.cache import DiskCache, cache_folder
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import note_other_input
 from contextasm.workspace.recording import RecordingWorkspace
 
-Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
+_COUNTS_LIMIT = 4 << 20
+"""Bytes of stored token counts: a hundred thousand, read in about 50 ms."""
+
+Counters = dict[str, tuple[TokenCounter, Cache | None]]
 """Counters by the name of their tokenizer, each with its cache of counts; None for the estimate."""
 
 
@@ -48,7 +53,7 @@ class PreparedBuild(NamedTuple):
     settings: Mapping[str, Setting]
     settings_file: YamlMapping
     """The workspace's `ctxasm.yaml`, empty if the file does not exist."""
-    counts: TokenCountCache | None
+    counts: Cache | None
     """Cache of an exact tokenizer's counts; None for an estimate."""
     seconds: float | None = None
     """Seconds from the start of a build to its deadline; None for no deadline."""
@@ -116,7 +121,7 @@ class PreparedBuild(NamedTuple):
 
 def load_counter(
     name: str, environment: Mapping[str, str], counters: Counters | None = None
-) -> tuple[TokenCounter, TokenCountCache | None]:
+) -> tuple[TokenCounter, Cache | None]:
     """The counter of a tokenizer, and its cache of counts; None for an estimate or a length.
 
     `counters` are those loaded before; a new one is added.
@@ -125,7 +130,7 @@ def load_counter(
         return counters[name]
     if name == ESTIMATE.name or name in LENGTHS or name in ROOMS:
         return {**LENGTHS, **ROOMS}.get(name, ESTIMATE), None
-    counts = TokenCountCache(cache_folder(environment), name)
+    counts = DiskCache(cache_folder(environment), name, ENCODINGS[name].sha256, _COUNTS_LIMIT)
     counter = exact_counter(name, lambda: load_token_table(name), counts)
     if counters is not None:
         counters[name] = counter, counts
@@ -202,7 +207,8 @@ def semantic_similarity(
     from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
     from contextasm.workspace.processes import run_program
 
-    similarity = EmbeddingSimilarity(embedder, root, environment, cache_folder(environment), run_program)
+    cache_of = partial(DiskCache, cache_folder(environment), "vectors")
+    similarity = EmbeddingSimilarity(embedder, root, environment, cache_of, run_program)
     return dict.fromkeys(embedder.searched, similarity)
 
 
@@ -230,7 +236,8 @@ def make_summarizer(
     from contextasm.selection.summarizer import CommandSummarizer
     from contextasm.workspace.processes import run_program
 
-    return CommandSummarizer(words, timeout, line, root, environment, cache_folder(environment), run_program)
+    cache_of = partial(DiskCache, cache_folder(environment), "summaries")
+    return CommandSummarizer(words, timeout, line, root, environment, cache_of, run_program)
 
 
 _TOKEN_TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "selection", "token_tables")

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Build, RetrievalResult, SourceTask
 from contextasm.rendering.prometheus import BuildTimes
-
-if TYPE_CHECKING:
-    from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
-    from contextasm.workspace.cache import TokenCountCache
 
 
 class BuildTimer:
@@ -58,12 +53,10 @@ class BuildTimer:
 
     def _cache_use(self) -> tuple[int, int]:
         """The texts that the caches of counts and vectors were asked for, and the ones that they had."""
-        caches: list[TokenCountCache | EmbeddingSimilarity] = []
-        if self._prepared.counts:
-            caches.append(self._prepared.counts)
+        caches = [self._prepared.counts] if self._prepared.counts else []
         if similarity := next(iter(self._prepared.build.semantics.values()), None):
             from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity  # here: few have an embedder
 
             if isinstance(similarity, EmbeddingSimilarity):  # else it is refused, and has no cache
-                caches.append(similarity)
+                caches.append(similarity.cache)
         return sum(each.lookups for each in caches), sum(each.hits for each in caches)

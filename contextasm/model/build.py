@@ -185,6 +185,24 @@ the file has the word."""
 FactsT = TypeVar("FactsT")
 
 
+class Cache(Protocol):
+    """Values of texts, kept from earlier builds; any of them may be lost."""
+
+    lookups: int
+    """Number of texts that were asked for."""
+    hits: int
+    """Number of these that had a value."""
+
+    def get(self, text: str) -> bytes | None:
+        """The value of a text; None if none is stored."""
+
+    def put(self, text: str, value: bytes) -> None:
+        """Store the value of a text, in place of an earlier one; for later builds only after `save`."""
+
+    def save(self) -> None:
+        """Store the new values for later builds, if that can be done."""
+
+
 class StoredFacts(Protocol[FactsT]):
     """Facts that an earlier run found in each file of a folder."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter, grouped
@@ -22,28 +22,26 @@ def rule_trace_table(traces: Sequence[RuleTrace]) -> Table:
     return ("rule", "where", "what became of it"), rows, ()
 
 
-def decision_table(
-    decisions: Sequence[Decision], *, every: bool, text: Callable[[Decision], str] | None = None
-) -> Table:
+def decision_table(decisions: Sequence[Decision], *, every: bool) -> Table:
     """Header, rows and numeric columns of the table of decisions.
 
     Three or more of one layer share a row, unless `every` is set: unopened files of one reason, or fragments after its
-    `top`. So do the sections of a file that another one has. `text` gives a fragment's text for a column of its own.
+    `top`. So do the sections of a file that another one has.
     """
     rows: list[Sequence[str]] = []
     for (is_alike, *_), group in groupby(decisions, key=_row_group):
         members = [*group]
         if not every and len(members) > 1 and members[0].reason.code == "same-text":
             why = f"{len(members)} sections: {reason_words(members[0].reason)}"
-            rows.append((*_decision_row(members[0])[:-1], why, *(("",) if text else ())))
+            rows.append((*_decision_row(members[0])[:-1], why))
         elif every or not is_alike or len(members) < 3:
-            rows += [(*_decision_row(member), *((text(member),) if text else ())) for member in members]
+            rows += map(_decision_row, members)
         else:
             first, last = sorted((_place(members[0]), _place(members[-1])), key=lambda place: place.rpartition("/")[2])
             span = f"{first} .. {last.rpartition('/')[2]}"
             why = f"{len(members)} {'fragments' if members[0].lines[0] else 'files'}: {_common_reason_words(members)}"
-            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why, *(("",) if text else ())))
-    return ("layer", "outcome", "tokens", "of", "where", "why", *(("text",) if text else ())), rows, (2, 3)
+            rows.append((members[0].layer, members[0].outcome, "0", "-", span, why))
+    return ("layer", "outcome", "tokens", "of", "where", "why"), rows, (2, 3)
 
 
 _FOLDED = {"not-in-top", "no-highlight", "older-session"}

@@ -6,30 +6,20 @@ the command is not run again in this build.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from time import monotonic
 
-from contextasm.model import Problem, ProgramFailed, RunProgram
-
-_LONGEST = 1 << 20
-"""Bytes of a remembered summary; nobody wrote a longer one."""
+from contextasm.model import Cache, Problem, ProgramFailed, RunProgram
 
 _LARGEST_OUTPUT = 16 << 20
 """Bytes that a command may print."""
 
 FILE = "ctxasm.yaml"
 
-_VERSION = "2"
+_VERSION = "3"
 """Goes up when the same command and text must be summarized anew."""
-
-
-def _digest(*parts: str) -> str:
-    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class CommandSummarizer:
@@ -42,20 +32,18 @@ class CommandSummarizer:
         line: int,
         root: str,
         environment: Mapping[str, str],
-        cache: str | None,
+        cache_of: Callable[[str], Cache],
         run_program: RunProgram,
     ) -> None:
         """Run the program and arguments `words`, for `timeout` seconds in one build; `ctxasm.yaml` has them in `line`.
 
-        Of a workspace at `root`; summaries are remembered in the folder `cache`, None for only this process.
+        Of a workspace at `root`; summaries are remembered in the cache that `cache_of` gives for a version.
         """
         self._words = words
         self._timeout = timeout
         self._line = line
-        self._root = root
         self._run_words = partial(run_program, words, root, environment)
-        self._cache = Path(cache, "summaries") if cache else None
-        self._summaries: dict[str, str] = {}
+        self._cache = cache_of("\0".join((_VERSION, root, *words)))
         self._seconds_left = timeout
         self._problem: Problem | None = None
 
@@ -63,17 +51,16 @@ class CommandSummarizer:
         """The text in the command's words; a problem if it gives none."""
         if self._problem:
             return self._problem
-        key = _digest(_VERSION, self._root, *self._words, text)
-        summary = self._summaries.get(key) or self._load(key)
-        if not summary:
-            try:
-                summary = self._summarize(text)
-            except ProgramFailed as error:
-                message = f"{self._words[0]} {error}; nothing is summarized"
-                self._problem = Problem("summarizer", FILE, self._line, message)
-                return self._problem
-            self._save(key, summary)
-        self._summaries[key] = summary
+        if stored := self._cache.get(text):
+            return stored.decode()
+        try:
+            summary = self._summarize(text)
+        except ProgramFailed as error:
+            message = f"{self._words[0]} {error}; nothing is summarized"
+            self._problem = Problem("summarizer", FILE, self._line, message)
+            return self._problem
+        self._cache.put(text, summary.encode())
+        self._cache.save()
         return summary
 
     def _summarize(self, text: str) -> str:
@@ -99,24 +86,3 @@ class CommandSummarizer:
         if not summary:
             raise ProgramFailed("printed nothing")
         return summary
-
-    def _load(self, key: str) -> str:
-        """A summary of an earlier build; empty for none."""
-        if not self._cache:
-            return ""
-        try:
-            with (self._cache / key).open("rb") as file:
-                digest, _, summary = file.read(_LONGEST).decode().partition("\n")
-        except (OSError, ValueError):
-            return ""
-        return summary if digest == _digest(key, summary) else ""
-
-    def _save(self, key: str, summary: str) -> None:
-        """Keep a summary for later builds; where that fails, they run the command again, and that is all."""
-        if not self._cache or len(summary) > _LONGEST // 4:
-            return
-        temporary = self._cache / f"{key}.{os.getpid()}"
-        with suppress(OSError):
-            self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_text(f"{_digest(key, summary)}\n{summary}", encoding="utf-8", newline="")
-            temporary.replace(self._cache / key)

@@ -7,19 +7,8 @@ values. `tiktoken` is imported in one function, and only once a text has to be c
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Protocol
 
-from contextasm.model import ContextasmError, NamedTuple, TokenCounter
-
-
-class Counts(Protocol):
-    """Counts remembered from earlier builds, of one encoding."""
-
-    def get(self, text: str) -> int | None:
-        """The tokens of a text; None if it was never counted."""
-
-    def put(self, text: str, count: int) -> None:
-        """Remember the tokens of a text."""
+from contextasm.model import Cache, ContextasmError, NamedTuple, TokenCounter
 
 
 def _utf16_units(text: str) -> int:
@@ -146,18 +135,18 @@ tiktoken raises, and its older versions panic, which no `except Exception` catch
 """
 
 
-def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> TokenCounter:
+def exact_counter(name: str, table: Callable[[], bytes], counts: Cache) -> TokenCounter:
     """The counter of an encoding. `table` gives its packed table; it is called only for a text that `counts` lacks."""
     encoder = cache(lambda: _encoder(name, table()))
 
     def units(text: str) -> int:
         if not text:
             return 0
-        count = counts.get(text)
-        if count is None:
-            encode = encoder()
-            count = sum(encode(block) for block in _blocks(text))
-            counts.put(text, count)
+        if (stored := counts.get(text)) is not None:
+            return int(stored)
+        encode = encoder()
+        count = sum(encode(block) for block in _blocks(text))
+        counts.put(text, b"%d" % count)
         return count
 
     return TokenCounter(name, 1, units, adds_up=False)

@@ -26,7 +26,7 @@ HOMES = {
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "psycopg2": "workspace.store.connection",
-    "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
+    "sqlite3": "retrieval.memory_index",
     "rapidfuzz": "text.similarity text.names.matching retrieval.search.query_words",
     "regex": "text rules.evaluate config.rules.rule_files",
     # Tables of commands and of sources, and imports that wait for their use.

@@ -10,12 +10,10 @@ EXCEPTIONS = {
     "workspace.atomic": "makes new files, and opens devices and pipes to write into them",
     "workspace.scaffold": "reads starter files of the package",
     "workspace.editing.files": "opens its own lock file",
-    "workspace.cache": "reads and appends its own counts of tokens, which a build does without",
+    "workspace.cache": "reads and appends values of its own, which a build does without",
     "integrations.hook_session": "makes the file of a session in the cache, private to its owner",
-    "retrieval.embeddings.vector_cache": "makes its own cache, private to its owner",
     "retrieval.embeddings.http_embedder": "opens a URL, no file",
     "retrieval.embeddings.local_model": "reads a model's folder that the person trusts; steps know no workspace",
-    "selection.summarizer": "reads its own cache of summaries; steps know no workspace",
     "cli.app": "opens the null device, to write into it",
     "__main__": "opens the null device in place of closed streams",
 }

@@ -137,7 +137,7 @@ EXACT = ("build", "-q", *LUNA, "-b", "2k", "--tokenizer", "o200k_base")
 def test_second_exact_build_loads_no_tables(tmp_path: Path) -> None:
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert "tiktoken" in loaded(tmp_path, *EXACT, env=env)
-    assert [path.name for path in (tmp_path / "cache/ctxasm").iterdir()] == ["o200k_base.counts"]
+    assert [path.name for path in (tmp_path / "cache/ctxasm").iterdir()] == ["o200k_base.cache"]
     assert loaded(tmp_path, *EXACT, env=env) & {"tiktoken", "zlib"} <= {"zlib"}
 
 
@@ -159,14 +159,14 @@ def test_build_without_cache_leaves_no_file(tmp_path: Path, value: str) -> None:
 def test_cache_lies_in_the_home_folder_where_nothing_else_is_named(tmp_path: Path, base: str) -> None:
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": base}
     assert inside(*EXACT, env=env).code == 0
-    assert [path.name for path in (tmp_path / ".cache/ctxasm").iterdir()] == ["o200k_base.counts"]
+    assert [path.name for path in (tmp_path / ".cache/ctxasm").iterdir()] == ["o200k_base.cache"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense"])
 def test_damaged_cache_is_as_none(tmp_path: Path, damage: bytes) -> None:
     env = {"XDG_CACHE_HOME": str(tmp_path)}
     first = inside(*EXACT, env=env)
-    (tmp_path / "ctxasm/o200k_base.counts").write_bytes(damage)
+    (tmp_path / "ctxasm/o200k_base.cache").write_bytes(damage)
     assert inside(*EXACT, env=env) == first
     assert first.err == ""
 

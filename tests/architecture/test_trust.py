@@ -32,7 +32,7 @@ def test_every_promise_has_a_test_in_the_file_that_the_page_names() -> None:
 def test_page_says_what_is_not_promised() -> None:
     """P30: that a model may obey hostile text, and who is trusted."""
     part = PAGE.partition("\n## What is not promised\n")[2]
-    for words in ("A model may still obey hostile text", "are trusted", "is not found", "python -m contextasm"):
+    for words in ("A model may still obey hostile text", "The program trusts", "is not found", "python -m contextasm"):
         assert words in part
 
 

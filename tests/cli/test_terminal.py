@@ -1,4 +1,4 @@
-"""What a terminal with colour shows beyond what goes into a pipe."""
+"""Lists on a terminal with colour."""
 
 from __future__ import annotations
 
@@ -6,59 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from rich.cells import cell_len
 
-from tests.command import LUNA, inside, on_terminal
-
-BARS = re.compile(r"^ *([\d,]+) +(█+) +([\d,]+)$", re.MULTILINE)
-
-
-def terminal(*words: str | Path, columns: int, env: dict[str, str] | None = None) -> str:
-    """What the command shows, without the codes of colours."""
-    return re.sub(r"\x1b\[[\d;]*m", "", on_terminal(*words, columns=columns, env=env))
-
-
-def test_plan_draws_a_bar_for_each_budget() -> None:
-    out = terminal("plan", *LUNA, "--budgets", "1k,4k,16k", columns=100)
-    bars = BARS.findall(out)
-    assert [budget for budget, _, _ in bars] == ["1,000", "4,000", "16,000"]
-    tokens = [int(figure.replace(",", "")) for _, _, figure in bars]
-    longest = len(bars[-1][1])
-    for (_, bar, _), size in zip(bars, tokens, strict=True):
-        assert abs(len(bar) - size * longest / tokens[-1]) <= 1
-    assert max(map(len, out.split("\n"))) <= 100
-    assert "█ L1   █ L2   █ L3" in out
-
-
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
-def test_plan_draws_nothing_without_colour(env: dict[str, str]) -> None:
-    assert "█" not in terminal("plan", *LUNA, columns=100, env=env)
-    assert "█" not in inside("plan", *LUNA).out
-
-
-def test_plan_of_nothing_has_no_bar(tmp_path: Path) -> None:
-    profile = "budget: 1k\nlayers:\n  - {id: x, heading: X, source: document, path: x.md}\n"
-    (tmp_path / "profile.yaml").write_text(profile)
-    (tmp_path / "ctxasm.yaml").write_text("date: 2025-03-14\nprofile: profile.yaml\n")
-    out = terminal("plan", "-w", tmp_path, "--budgets", "0,4k", columns=80)
-    assert re.search("^ +0 +0$", out, re.MULTILINE)
-
-
-def test_explain_shows_the_beginning_of_each_text_on_a_wide_terminal() -> None:
-    wide = terminal("explain", *LUNA, columns=160)
-    assert wide.split("\n")[1].split()[-1] == "text"
-    assert "You are Luna, the creative writer" in wide
-    assert max(map(len, wide.split("\n"))) <= 160
-    assert "You are Luna" not in terminal("explain", *LUNA, columns=120)
-    assert "You are Luna" not in inside("explain", *LUNA).out
-
-
-def test_wide_letters_take_two_cells_of_a_column() -> None:
-    lines = terminal("explain", *LUNA, columns=180).split("\n")
-    japanese = [line for line in lines if re.search("[\u3040-\u30ff\u4e00-\u9fff]", line)]
-    assert japanese
-    assert all(line.startswith(" L") for line in japanese), "no beginning of a text is wrapped"
-    assert max(map(cell_len, lines)) <= 180
+from tests.command import on_terminal
 
 
 @pytest.mark.parametrize(("words", "code"), [("memory list", 0), ("store status --offline", 1)])

@@ -18,7 +18,7 @@ from contextasm.model import ContextasmError, TokenCounter
 from contextasm.selection import tokens
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, TOKENIZERS, exact_counter, unpack
 from tests.command import LUNA, inside
-from tests.workspaces import Remembered
+from tests.workspaces import unsaved
 
 NAMES = list(ENCODINGS)
 
@@ -26,7 +26,7 @@ NAMES = list(ENCODINGS)
 @cache
 def counter(name: str) -> TokenCounter:
     """The exact counter of an encoding, built once for all tests."""
-    return exact_counter(name, lambda: load_token_table(name), Remembered())
+    return exact_counter(name, lambda: load_token_table(name), unsaved())
 
 
 @cache
@@ -76,12 +76,12 @@ def test_text_that_looks_like_a_special_token_is_ordinary_text(name: str, token:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_empty_text_is_no_token(name: str) -> None:
-    assert exact_counter(name, _refuse, Remembered()).count("") == 0
+    assert exact_counter(name, _refuse, unsaved()).count("") == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_table_is_not_asked_for_when_every_count_is_known(name: str) -> None:
-    counts = Remembered()
+    counts = unsaved()
     texts = ["# Heading\n", "日本語です", "😀"]
     first = [exact_counter(name, lambda: load_token_table(name), counts).count(text) for text in texts]
     second = exact_counter(name, _refuse, counts)
@@ -99,7 +99,7 @@ def test_table_is_asked_for_once() -> None:
         asked.append("cl100k_base")
         return load_token_table("cl100k_base")
 
-    count = exact_counter("cl100k_base", load, Remembered()).count
+    count = exact_counter("cl100k_base", load, unsaved()).count
     assert [count("one"), count("two"), count("three four")] == [1, 1, 2]
     assert len(asked) == 1
 
@@ -143,7 +143,7 @@ def test_blocks_of_a_text_add_up_to_its_count(name: str, monkeypatch: pytest.Mon
         *("word", "Ab", "it's", " ", "  ", "\n", "\n\n", " \n", "!"),
         *("//", "12345", "日本", "é", "e\u0301", "_", "😀"),
     ]
-    fresh = exact_counter(name, lambda: load_token_table(name), Remembered())
+    fresh = exact_counter(name, lambda: load_token_table(name), unsaved())
     for _ in range(1_000):
         text = "".join(random.choices(atoms, k=30))
         assert "".join(tokens._blocks(text)) == text
@@ -168,7 +168,7 @@ def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     monkeypatch.setattr(tokens, "_encoder", inspect.unwrap(tokens._encoder))
     with pytest.raises(ContextasmError, match=r"tokenizer o200k_base: tiktoken can't be imported .*estimate") as caught:
-        exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered()).count("new")
+        exact_counter("o200k_base", lambda: load_token_table("o200k_base"), unsaved()).count("new")
     assert caught.value.code == 2
 
 

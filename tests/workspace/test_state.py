@@ -39,12 +39,11 @@ STATE = {
     "indexed/.ctxasm/records/*.json": ("indexed",),
     "indexed/.ctxasm/inputs/*": ("indexed",),
     "indexed/.ctxasm": ("indexed",),
-    "cache/ctxasm/o200k_base.counts": ("asking",),
+    "cache/ctxasm/o200k_base.cache": ("asking",),
     "cache/ctxasm/memories/*.sqlite": ("indexed",),
     "cache/ctxasm/memories": ("indexed",),
-    "cache/ctxasm/vectors.db": ("asking",),
-    "cache/ctxasm/summaries/*": ("asking",),
-    "cache/ctxasm/summaries": ("asking",),
+    "cache/ctxasm/vectors.cache": ("asking",),
+    "cache/ctxasm/summaries.cache": ("asking",),
     "cache/ctxasm": ("indexed", "asking"),
 }
 """Every file and folder that commands leave, as a pattern, with the workspaces whose builds it serves."""

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, find_opened_record, with_options_of
-from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
+from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stdout
 from contextasm.cli.page_file import load_style, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
@@ -21,7 +21,7 @@ from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, ContextasmError
 from contextasm.records import diff as records
 from contextasm.text.names.dates import is_date_form
-from contextasm.workspace.git.folder import GitFolder, open_revision
+from contextasm.workspace.git.folder import open_revision
 from contextasm.workspace.outputs import OutputFile
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
@@ -115,7 +115,9 @@ def _side(
         elif name is not None:
             root = open_workspace(options, process).root
             revision = held.enter_context(open_revision(root, name, process.environment))
-            options = _options_of_then(options, name, revision, process)
+            if revision.is_empty:
+                hint = "name a revision in which it was committed"
+                raise ContextasmError(name, f"holds no file of the workspace {root}", hint)
         label = name or "now"
         try:
             job = prepare(options, workspace=revision)
@@ -124,22 +126,6 @@ def _side(
             raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     opened_files = (*context.documents, *context.cited)
     return records.Side(label, context, {document.path: document.digest for document in opened_files}), job
-
-
-def _options_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
-    """The options with the names that agent and team had in a revision, if git saw their folders renamed since.
-
-    Raises `ContextasmError` for a revision without a file of the workspace.
-    """
-    if revision.is_empty:
-        hint = "name a revision in which it was committed"
-        raise ContextasmError(label, f"holds no file of the workspace {revision.root}", hint)
-    for kind in ("agent", "team"):
-        name = getattr(options, kind) or process.environment.get(f"CTXASM_{kind.upper()}", "")
-        if name and not revision.exists(f"{kind}s/{name}") and (old := revision.name_of_then(f"{kind}s", name)):
-            write_stderr(f"ctxasm: note: {label}: {kind} {name} was {old} then")
-            options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
-    return options
 
 
 def _text_diff(difference: records.Difference) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
@@ -18,14 +18,12 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import process_environment
-from contextasm.model import Context, ContextasmError, Decision, Layer, NamedTuple, Workspace
+from contextasm.model import Context, ContextasmError, Layer, NamedTuple, Workspace
 from contextasm.records.trace import trace_line
 from contextasm.rendering.context_page import context_page
 from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data
-from contextasm.rendering.page import FragmentTexts
 from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import receipt
-from contextasm.text.graphemes import beginning
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
@@ -183,40 +181,13 @@ def _write_decisions(context: Context, folder: Folder | None, taken: str, flags:
     if flags.json:
         output.write_json(DecisionsDocument if is_one else ContextDocument, context_data(context))
         return
-    text = _beginnings(context)
-    output.write_table(*decision_table(context.decisions, every=flags.verbose or is_one, text=text))
+    output.write_table(*decision_table(context.decisions, every=flags.verbose or is_one))
     if is_one:
         return
     if context.rule_traces:
         output.write_stdout("\n" + output.format_table(*rule_trace_table(context.rule_traces)))
     output.show_problems(context.problems)
     output.write_stderr(receipt(context, taken))
-
-
-MIN_COLUMNS_FOR_TEXT = 140
-"""Width of a terminal from which on the beginning of each fragment's text is shown."""
-
-
-def _beginnings(context: Context) -> Callable[[Decision], str] | None:
-    """A function that gives the beginning of a fragment's text; None if no wide terminal shows it."""
-    if not output.is_rich_terminal():
-        return None
-    from rich.console import Console
-
-    if (columns := Console().width) < MIN_COLUMNS_FOR_TEXT:
-        return None
-    texts = FragmentTexts([context])
-    return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
-
-
-def _beginning_in_cells(text: str, most: int) -> str:
-    """The beginning of a text that takes `most` cells of a terminal, of which a wide letter takes two."""
-    from rich.cells import cell_len
-
-    shown = beginning(text, most)
-    while len(shown) > 1 and cell_len(shown) > most:
-        shown = beginning(text, len(shown) - 1)
-    return shown
 
 
 def _known_name(folder: Folder, context: Context, typed: str) -> str:

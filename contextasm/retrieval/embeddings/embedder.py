@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from operator import mul
-from pathlib import Path
+from sys import byteorder
 from time import monotonic
+from typing import TypeAlias
 
-from contextasm.model import EmbedderConfig, Problem, RunProgram
+from contextasm.model import Cache, EmbedderConfig, Problem, RunProgram
 from contextasm.retrieval.embeddings.request import (
     OTHER_NUMBER,
     EmbeddingFailed,
@@ -24,7 +25,12 @@ from contextasm.retrieval.embeddings.request import (
     Vector,
     embed_by_command,
 )
-from contextasm.retrieval.embeddings.vector_cache import PackedVector, VectorCache
+
+PackedVector: TypeAlias = "array[float]"
+"""Numbers of 32 bits."""
+
+_VERSION = "2"
+"""Goes up when the same model and text may give another vector."""
 
 
 def _embed(job: EmbeddingRequest) -> Iterator[Vector]:
@@ -51,19 +57,14 @@ class EmbeddingSimilarity:
         embedder: EmbedderConfig,
         root: str,
         environment: Mapping[str, str],
-        cache: str | None,
+        cache_of: Callable[[str], Cache],
         run_program: RunProgram,
     ) -> None:
-        """Embed for the workspace at `root`, and remember vectors in the folder `cache`; None keeps them in memory."""
+        """Embed for the workspace at `root`, and remember vectors in the cache that `cache_of` gives for a version."""
         self._embedder = embedder
         self._request = EmbeddingRequest(embedder, root, environment, (), 0.0, run_program)
-        self._cache_folder = Path(cache) if cache else None
-        self._cache: VectorCache | None = None
         self._problem: Problem | None = None
-        self.lookups = 0
-        """Number of texts for which vectors were asked for."""
-        self.hits = 0
-        """Number of these whose vectors were remembered."""
+        self.cache = cache_of(_model_key(embedder, root))
 
     def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
         """Cosine of each text to the topic, less the cosine from which on a text is a match; or the problem."""
@@ -78,12 +79,9 @@ class EmbeddingSimilarity:
 
     def _vectors(self, texts: Sequence[str]) -> Mapping[str, PackedVector]:
         """A vector for each text, remembered or new, all of one length."""
-        if not self._cache:
-            self._cache = VectorCache(self._cache_folder, _model_key(self._embedder, self._request.root))
         distinct = list(dict.fromkeys(texts))
-        remembered = self._cache.get(distinct)
-        self.lookups += len(distinct)
-        self.hits += len(remembered)
+        stored = {text: self.cache.get(text) for text in distinct}
+        remembered = {text: array("f", vector) for text, vector in stored.items() if vector}
         new = self._make([text for text in distinct if text not in remembered])
         if len({len(vector) for vector in (*remembered.values(), *new.values())}) > 1:
             # Another model makes the vectors now, under the same name: the remembered ones fit nothing.
@@ -95,16 +93,20 @@ class EmbeddingSimilarity:
         vectors: dict[str, PackedVector] = {}
         if not texts:
             return vectors
-        assert self._cache
         job = self._request._replace(texts=texts, deadline=monotonic() + self._embedder.timeout)
         try:
             with closing(_embed(job)) as answers:  # type: ignore[type-var]
                 _collect(answers, texts, vectors)
         except EmbeddingUnfinished:
-            self._cache.put(vectors)
+            self._remember(vectors)
             raise
-        self._cache.put(vectors)
+        self._remember(vectors)
         return vectors
+
+    def _remember(self, vectors: Mapping[str, PackedVector]) -> None:
+        for text, vector in vectors.items():
+            self.cache.put(text, vector.tobytes())
+        self.cache.save()
 
 
 def _collect(answers: Iterator[Vector], texts: Sequence[str], vectors: dict[str, PackedVector]) -> None:
@@ -126,7 +128,7 @@ def _model_key(embedder: EmbedderConfig, root: str) -> str:
     """Key that vectors are remembered under: another model has another one."""
     place = root if embedder.kind == "command" else ""
     file = _file_version(embedder.folder, root) if embedder.kind == "folder" else ""
-    return "\0".join((embedder.kind, *embedder.command, embedder.url, embedder.model, place, file))
+    return "\0".join((_VERSION, byteorder, embedder.kind, *embedder.command, embedder.url, embedder.model, place, file))
 
 
 def _file_version(folder: str, root: str) -> str:

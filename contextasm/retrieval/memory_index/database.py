@@ -152,7 +152,7 @@ def _connect(path: Path) -> IndexConnection:
     inode = os.stat(path).st_ino
     address = f"{path.absolute().as_uri()}?mode=rw"
     patience = 0 if path in _busy else _PATIENCE
-    connection = sqlite3.connect(address, patience, uri=True, isolation_level=None, factory=IndexConnection)
+    connection = sqlite3.connect(address, timeout=patience, uri=True, isolation_level=None, factory=IndexConnection)
     connection.path, connection.inode = path, inode
     return connection
 

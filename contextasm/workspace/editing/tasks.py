@@ -1,14 +1,17 @@
 """Changes of the file of the task stack, under the workspace's lock; comments, other keys and the order stay.
 
-The text is edited at the places of its YAML nodes, and read back: a file that can't be changed without loss is refused.
+The text is edited at the places of its YAML nodes, as this program writes them: in block style. It is read back, and a
+file in another style that can't be changed without loss is refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import yaml
-from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import CollectionNode, MappingNode, Node, SequenceNode
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Document, Parse, Problem
 from contextasm.text.cleaning.clean import decode_document, parse_data
@@ -31,8 +34,9 @@ def change_task_stack(workspace: Folder, parse_yaml: Parse, change: Callable[[Ta
         file = open_file(workspace, TASK_FILE)
         old, data = _parse_stack(file.data, parse_yaml)
         new = change(old)
-        text = changed_task_text(file.text, old, new)
-        new_data = file.mark + text.encode(file.encoding)
+        new_data = b""
+        with suppress(yaml.YAMLError):
+            new_data = file.mark + changed_task_text(file.text, old, new).encode(file.encoding)
         if not _holds(new_data, new, data, parse_yaml):
             hint = "write `tasks:`, and below it each task as `- id: ...`; nothing has been written"
             raise ContextasmError(TASK_FILE, "can't be changed without losing a part of it", hint)
@@ -81,7 +85,6 @@ def changed_task_text(text: str, old: TaskStack, new: TaskStack) -> str:
     """The YAML text of a file with the old stack, changed if the new one differs from it."""
     if new == old:
         return text
-    text = _with_tasks_key(text)
     old_tasks = {task.id: task for task in old.frames}
     for number, task in enumerate(new.frames):
         fields = {name: getattr(task, name) for name in _FIELDS}
@@ -109,34 +112,17 @@ def _find_pair(mapping: Node | None, key: str) -> tuple[Node, Node] | None:
     return next((pair for pair in pairs if pair[0].value == key), None)
 
 
-def _with_tasks_key(text: str) -> str:
-    """The text with the key `tasks` before a list that is all of the text."""
-    root = _root(text)
-    if not isinstance(root, SequenceNode):
-        return text
-    at = root.start_mark.index - root.start_mark.column
-    return f"{text[:at]}tasks:{' ' if root.flow_style else _line_end(text)}{text[at:]}"
-
-
 def _with_row(text: str, fields: Mapping[str, str]) -> str:
     """The text with a row at the end of the list of tasks, which is made if it is missing."""
-    root = _root(text)
-    pair = _find_pair(root, "tasks")
-    row = _dump([fields], is_flow=False)
+    pair = _find_pair(_root(text), "tasks")
+    row = _dump([fields])
     if pair is None:
         return _with_lines(text, len(text), f"tasks:\n{row}")
     rows = pair[1]
-    if not isinstance(rows, SequenceNode):
-        return _with_lines(text, rows.end_mark.index, row)
-    start, end = rows.start_mark.index, rows.end_mark.index
-    if not rows.value and isinstance(root, MappingNode) and not root.flow_style:
-        before = text[:start].rstrip(" ")
-        return _with_lines(before + text[end:], len(before), row)
-    if rows.flow_style:
-        last = rows.value[-1].end_mark.index if rows.value else start + 1
-        return f"{text[:last]}{', ' if rows.value else ''}{_dump(fields, is_flow=True)}{text[last:]}"
-    column = rows.start_mark.column
-    return _with_lines(text, _end_of_comments(text, _end_of_content(rows), column), row, column)
+    column = rows.start_mark.column if isinstance(rows, SequenceNode) else 0
+    # Comments that are indented as the keys of the last row belong to it.
+    rest = re.compile(rf"(?:(?<=\n)|.*\n?)(?: {{{column + 1},}}#.*\n)*").match(text, _end_of_content(rows))
+    return _with_lines(text, rest.end() if rest else len(text), row, column)
 
 
 def _with_pair(text: str, mapping: Node | None, key: str, value: str) -> str:
@@ -146,34 +132,18 @@ def _with_pair(text: str, mapping: Node | None, key: str, value: str) -> str:
     """
     if not isinstance(mapping, MappingNode):
         return text
-    is_flow = bool(mapping.flow_style)
+    written = _dump({key: value})
     if pair := _find_pair(mapping, key):
-        return _with_value(text, pair, value, is_flow=is_flow)
+        start, end = pair[0].start_mark.index, pair[1].end_mark.index
+        if value or (rest := text[end:].partition("\n")[0]).strip():
+            return text[:start] + written.rstrip("\n") + text[end:]
+        return text[: start - pair[0].start_mark.column] + text[end + len(rest) + 1 :]
     if not value:
         return text
-    written = _pair_text(key, value, is_flow=is_flow)
-    goal = None if key == "current" else _find_pair(mapping, "goal")
-    if goal is None:
-        at = mapping.start_mark.index + is_flow
-        return f"{text[:at]}{written}{', ' if is_flow else _line_end(text)}{text[at:]}"
-    end = goal[1].end_mark.index
-    if is_flow:
-        return f"{text[:end]}, {written}{text[end:]}"
-    return _with_lines(text, end, f"{written}\n", goal[0].start_mark.column)
-
-
-def _with_value(text: str, pair: tuple[Node, Node], value: str, *, is_flow: bool) -> str:
-    key, old = pair
-    start, end = old.start_mark.index, old.end_mark.index
-    line_start = text.rfind("\n", 0, key.start_mark.index) + 1
-    line_end = text.find("\n", end) + 1 or len(text)
-    is_block_scalar = isinstance(old, ScalarNode) and old.style in {"|", ">"}
-    fills_line = not text[line_start : key.start_mark.index].strip() and not text[end:line_end].strip()
-    if not value and not is_flow and fills_line and not is_block_scalar:
-        return text[:line_start] + text[line_end:]
-    written = _pair_text("x", value, is_flow=is_flow).removeprefix("x:")
-    last = len(text[:end].rstrip()) if is_block_scalar else end
-    return text[:start] + (written if start == end else written[1:]) + text[last:]
+    goal = _find_pair(mapping, "goal")
+    if key == "current" or goal is None:
+        return _with_lines(text, mapping.start_mark.index, written)
+    return _with_lines(text, goal[1].end_mark.index, written, goal[0].start_mark.column)
 
 
 def _with_lines(text: str, at: int, lines: str, indent: int = 0) -> str:
@@ -192,32 +162,10 @@ def _end_of_content(node: Node) -> int:
     return node.end_mark.index
 
 
-def _end_of_comments(text: str, at: int, column: int) -> int:
-    """The end of the comments after a row that are indented as its keys are."""
-    stop = at if text[at - 1] == "\n" else text.find("\n", at) + 1 or len(text)
-    end = stop
-    for line in text[stop:].splitlines(keepends=True):
-        stop += len(line)
-        words = line.lstrip(" ")
-        if words.startswith("#") and len(line) - len(words) > column:
-            end = stop
-        elif words.strip():
-            break
-    return end
-
-
 def _line_end(text: str) -> str:
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
-def _pair_text(key: str, value: str, *, is_flow: bool) -> str:
-    written = _dump({key: value}, is_flow=is_flow)
-    return written[1:-1] if is_flow else written.rstrip("\n")
-
-
-def _dump(value: Mapping[str, str] | list[Mapping[str, str]], *, is_flow: bool) -> str:
+def _dump(value: Mapping[str, str] | list[Mapping[str, str]]) -> str:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    written = str(
-        yaml.dump(value, Dumper=dumper, allow_unicode=True, sort_keys=False, width=_WIDTH, default_flow_style=is_flow)
-    )
-    return written.rstrip("\n") if is_flow else written
+    return str(yaml.dump(value, Dumper=dumper, allow_unicode=True, sort_keys=False, width=_WIDTH))

@@ -42,11 +42,10 @@ class GitFolder(Folder):
 
     is_on_disk = False
 
-    def __init__(self, root: str, environment: Mapping[str, str], commit: str, objects: Iterable[GitObject]) -> None:
-        """Open these objects as the workspace whose folder is `root`; `commit` is empty for the index."""
+    def __init__(self, root: str, environment: Mapping[str, str], objects: Iterable[GitObject]) -> None:
+        """Open these objects as the workspace whose folder is `root`."""
         super().__init__(Path(root))
         self._environment = environment
-        self._commit = commit
         self._object_reader: subprocess.Popen[bytes] | None = None
         self._objects = {path: (mode, object_hash) for path, mode, object_hash in objects}
         self._folders = {"": dict[str, bool](), **PathTree(self._objects).folders}
@@ -85,17 +84,6 @@ class GitFolder(Folder):
 
     def stamp(self, path: str) -> None:
         """None: no file on the disk has the content of `path`."""
-
-    def name_of_then(self, parent: str, name: str) -> str:
-        """The name that a folder in `parent` had in this revision if git finds it renamed since; else empty."""
-        words = ("diff-index", "--cached", "--name-status", "--find-renames", "--diff-filter=R", "--relative", "-z")
-        output = _git_output(self.root, self._environment, *words, self._commit, "--", parent)
-        fields = [os.fsdecode(field) for field in output.split(b"\0")]
-        for old, new in zip(fields[1::3], fields[2::3], strict=False):
-            names = old.split("/")
-            if new.startswith(f"{parent}/{name}/") and names[0] == parent and len(names) > 2 and names[1] != name:
-                return names[1]
-        return ""
 
     def _is_folder(self, path: str) -> bool:
         return self._real_path(path) in self._folders
@@ -208,7 +196,7 @@ def open_revision(root: str, revision: str, environment: Mapping[str, str]) -> G
         raise ContextasmError(where, "no such record or revision", hint) from error
     listed = _listed(_git_output(root, environment, "ls-tree", "-r", "-z", commit))
     objects = ((path, int(mode, 8), object_hash) for path, (mode, _, object_hash) in listed)
-    return GitFolder(root, environment, commit, objects)
+    return GitFolder(root, environment, objects)
 
 
 def open_index(root: str, environment: Mapping[str, str], folder: str) -> GitFolder:
@@ -224,7 +212,7 @@ def open_index(root: str, environment: Mapping[str, str], folder: str) -> GitFol
     if conflict := next((path for path, (*_, stage) in listed if stage != "0"), ""):
         raise ContextasmError(conflict, "has a merge conflict in the index", "resolve it and `git add` the file")
     objects = ((path, int(mode, 8), object_hash) for path, (mode, object_hash, _) in listed)
-    return GitFolder(root, environment, "", objects)
+    return GitFolder(root, environment, objects)
 
 
 def _listed(output: bytes) -> Iterator[tuple[str, list[str]]]:

@@ -6,7 +6,6 @@ import re
 import sys
 import threading
 import time
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from contextasm.retrieval.embeddings.vector_cache import VectorCache
 from contextasm.retrieval.search.bm25 import fuse
 from contextasm.retrieval.search.inverted_index import IndexEntry
 from tests.command import Result, ctxasm, ends, fill, inside, refused
@@ -236,25 +234,14 @@ def test_cache_is_private_and_holds_no_text(tmp_path: Path) -> None:
     assert b"Fridays" not in file.read_bytes()
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a database, whatever it is " * 200], ids=["empty", "foreign"])
+@pytest.mark.parametrize("damage", [b"", b"not a cache, whatever it is " * 200], ids=["empty", "foreign"])
 def test_damaged_cache_is_as_none_and_is_mended(tmp_path: Path, damage: bytes) -> None:
     root = workspace(tmp_path, command())
     first = build(root)
-    (tmp_path / "cache/ctxasm/vectors.db").write_bytes(damage)
+    (tmp_path / "cache/ctxasm/vectors.cache").write_bytes(damage)
     assert build(root) == first
     assert build(root) == first
     assert asked(root) == [5, 5]
-
-
-def test_vector_with_a_wrong_bit_is_not_believed(tmp_path: Path) -> None:
-    VectorCache(tmp_path, "m").put({"one": array("f", [1.0, 2.0]), "two": array("f", [3.0, 4.0])})
-    file = tmp_path / "vectors.db"
-    data = bytearray(file.read_bytes())
-    at = data.index(array("f", [1.0, 2.0]).tobytes())
-    data[at + 1] ^= 4
-    file.write_bytes(data)
-    assert VectorCache(tmp_path, "m").get(["one", "two", "three"]) == {"two": array("f", [3.0, 4.0])}
-    assert VectorCache(tmp_path, "other").get(["two"]) == {}
 
 
 @pytest.mark.parametrize("named", [None, "", "/", "/etc:/usr"])

@@ -5,6 +5,7 @@ import os
 import shutil
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from contextasm.model import EmbedderConfig, Problem
 from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
+from contextasm.workspace.cache import DiskCache
 from contextasm.workspace.processes import run_program
 from tests.command import Result, ctxasm, fill, inside, python
 from tests.retrieval.embeddings.test_embeddings import CONCEPTS, FALLBACK, PIZZA, build, found, workspace
@@ -122,9 +124,8 @@ def build_with(root: Path, folder: Path | str = "model", topic: str = "dinner", 
 
 def similarity(folder: Path, topic: str, *texts: str) -> list[float]:
     """The cosines of texts to a topic."""
-    opinion = EmbeddingSimilarity(
-        EmbedderConfig("folder", 1, folder=str(folder), timeout=60, near=0.0), "/", {}, None, run_program
-    )
+    embedder = EmbedderConfig("folder", 1, folder=str(folder), timeout=60, near=0.0)
+    opinion = EmbeddingSimilarity(embedder, "/", {}, partial(DiskCache, None, "vectors"), run_program)
     cosines = opinion(topic, texts)
     assert not isinstance(cosines, Problem), cosines.message
     return list(cosines)
@@ -312,7 +313,7 @@ def test_nothing_is_written_but_the_vectors(tmp_path: Path) -> None:
     places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     result = ctxasm("build", "-w", root, "--topic", "dinner", env={"CTXASM_TRUST": str(root), **places})
     assert found(result) == [PIZZA]
-    assert files(tmp_path) - before == {"cache/ctxasm/vectors.db"}
+    assert files(tmp_path) - before == {"cache/ctxasm/vectors.cache"}
 
 
 def files(folder: Path) -> set[str]:

@@ -590,7 +590,7 @@ def test_a_locked_index_is_waited_for_once(medium: Path, monkeypatch: pytest.Mon
 
     def watched(address: str, timeout: float, **others: object) -> sqlite3.Connection:
         waits.append(timeout)
-        return connect(address, timeout, **others)  # type: ignore[call-overload, no-any-return]
+        return connect(address, timeout=timeout, **others)  # type: ignore[call-overload, no-any-return]
 
     with closing(sqlite3.connect(database(medium), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

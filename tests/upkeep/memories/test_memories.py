@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Mapping
 from datetime import date, timedelta
 from itertools import product
@@ -338,7 +339,7 @@ def test_an_embedder_finds_what_belongs_together_and_no_other_name(tmp_path: Pat
     pairs = product(("harbor", "Bremen"), ("opens", "starts", "begins"))
     alike = [f"The {place} demo {verb} with the bell scene" for place, verb in pairs]
     program = "import sys\nfor line in sys.stdin: print([1, 0] if 'demo' in line else [0, 1])\n"
-    fill(tmp_path, {"emb.py": program, "ctxasm.yaml": "embedder: {command: [python3, emb.py]}\n"})
+    fill(tmp_path, {"emb.py": program, "ctxasm.yaml": f"embedder: {{command: [{sys.executable}, emb.py]}}\n"})
     workspace(tmp_path, many(26, alike))
     env = {"CTXASM_TRUST": str(tmp_path)}
     words = ("tidy", "-w", tmp_path, "--date", str(DAY))

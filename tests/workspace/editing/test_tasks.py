@@ -58,12 +58,12 @@ ACTIONS = st.lists(
 CHANGES = {"push": push, "pop": pop, "block": block, "park": park}
 
 
-@given(ACTIONS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+@given(ACTIONS, st.sampled_from(["\n", "\r\n"]))
 def test_law_changes_of_the_file_are_the_changes_of_the_stack(
-    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]], end: str, flow: bool
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]], end: str
 ) -> None:
     folder = tmp_path_factory.mktemp("w")
-    one = ["- {id: t1, goal: x, owner: hana} # one"] if flow else ["- id: t1 # one", "  goal: x", "  owner: hana # two"]
+    one = ["- id: t1 # one", "  goal: x", "  owner: hana # two"]
     lines = ["# top", "notes: {a: 1} # side", "tasks:", *one, "  # below", "", "# end", ""]
     (folder / FILE).write_bytes(end.join(lines).encode())
     stack = stack_of(folder / FILE)

@@ -97,15 +97,6 @@ def test_bare_repository_is_told(root: Path, tmp_path: Path) -> None:
     refused(inside("diff", "-w", tmp_path / "bare", "HEAD"), "is in a bare repository", "-w DIR")
 
 
-@pytest.mark.parametrize("flags", [("-a", "b"), ()])
-def test_agent_renamed_since_is_found_under_its_name_of_then(root: Path, flags: tuple[str, ...]) -> None:
-    git(root, "mv", "agents/a", "agents/b")
-    git(root, "commit", "-q", "-m", "two")
-    done = inside("diff", "-w", root, *flags, "HEAD~1")
-    assert done.code == 0, done.err
-    assert ("HEAD~1: agent b was a then" in done.err) == bool(flags)
-
-
 def test_error_of_the_side_now_names_the_side(root: Path) -> None:
     fill(root, {"agents/c/IDENTITY.md": "C\n", "agents/c/INSTRUCTIONS.md": "C\n"}, base={})
     git(root, "add", "-A")
