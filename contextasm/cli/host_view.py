@@ -101,8 +101,11 @@ def _listed_files(root: str, files: Folder, environment: Mapping[str, str]) -> S
     with suppress(ContextasmError):  # git can't read this repository
         if listed := repository_files(root, environment):
             return listed
-    ends = tuple(f"/{name}" for name in nested_files())
-    paths = [path for pattern in ("*/*", "*/*/*", "*/*/*/*") for path in files.list(pattern) if path.endswith(ends)]
+    names, levels = nested_files(), ("*", "*/*", "*/*/*")
+    ends = tuple(f"/{name}" for name in names)
+    paths = [path for level in levels for path in files.list(f"{level}/*") if path.endswith(ends)]
+    inner = [name for name in names if "/" in name]  # these are in hidden folders, which no wildcard finds
+    paths += [path for level in levels for name in inner for path in files.list(f"{level}/{name}")]
     own = (path for path in paths if "node_modules" not in path.split("/"))
     return [path for path in own if repository_top(f"{root}/{os.path.dirname(path)}") in {root, None}]
 

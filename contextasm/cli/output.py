@@ -16,7 +16,7 @@ from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document
 from contextasm.text.cleaning.clean import clean_text, clean_value, decode_text, without_ci_commands
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes
-from contextasm.workspace.reading import ReadFailure, file_bytes, too_large
+from contextasm.workspace.reading import ReadFailure, named_bytes, too_large
 from contextasm.workspace.reads import emit
 
 
@@ -35,7 +35,7 @@ def input_text(file: str) -> str:
     """The text of a file as it is, or of standard input for `-`. Raises `ContextasmError` if it can't be read."""
     if file == "-":
         return read_stdin("standard input", "text")
-    data = file_bytes(file)
+    data = named_bytes(file)
     read = data if isinstance(data, ReadFailure) else decode_text(file, data)
     if isinstance(read, str):
         return read

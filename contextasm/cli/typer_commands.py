@@ -50,17 +50,18 @@ class _Command(TyperCommand):
         if context.resilient_parsing:
             return super().parse_args(context, args)
         try:
-            _, extra, _ = self.make_parser(context).parse_args([*args])
+            typed, extra, _ = self.make_parser(context).parse_args([*args])
         except TyperException as error:
             if option := getattr(error, "option_name", "") if hasattr(error, "possibilities") else "":
                 raise self._unknown_option(context, option) from error
             raise
-        if extra and not {"-h", "--help"} & {*args}:
+        if typed.get("help"):
+            return super().parse_args(context, args)
+        self._refuse_missing_values(typed)
+        if extra:
             what = f"unexpected {' '.join(extra)}"
             raise ContextasmError(context.command_path, what, self._hint_on_words(args, extra))
-        rest = super().parse_args(context, args)
-        self._refuse_empty_values(context)
-        return rest
+        return super().parse_args(context, args)
 
     def format_options(self, context: Any, formatter: Any) -> None:
         """Write the arguments, the options under their headings, and the examples."""
@@ -109,17 +110,20 @@ class _Command(TyperCommand):
         team = f", the team with -t {extra[1]}" if extra[1:] else ""
         return f"name the agent with -a {extra[0]}{team}"
 
-    def _refuse_empty_values(self, context: Any) -> None:
+    def _refuse_missing_values(self, typed: Mapping[str, Any]) -> None:
+        """Raise `ContextasmError` for a value that is empty, or that is the option after it."""
+        options = {*self._options(), "--help"}
         for parameter in self.params:
-            value = context.params.get(parameter.name)
-            is_given_empty = "" in value if isinstance(value, list | tuple) else value == ""
+            value, is_option = typed.get(str(parameter.name)), parameter.param_type_name == "option"
+            values = value if isinstance(value, list | tuple) else [value]
             metavar = (parameter.metavar or str(parameter.name).upper()).strip("[].")
-            is_allowed = metavar == "TEXT" or (parameter.name in MAY_BE_EMPTY and value == "")
-            if is_given_empty and not is_allowed:
+            following = next((each for each in values if is_option and each in options), "")
+            may_be_empty = parameter.name in MAY_BE_EMPTY and value == ""
+            if metavar != "TEXT" and (following or ("" in values and not may_be_empty)):
                 named = str(parameter.name).upper() if "|" in metavar else metavar
-                name = parameter.opts[0] if parameter.param_type_name == "option" else named
+                what = f"has no value before {following}" if following else "is empty"
                 hint = "give a value" if parameter.required else "give a value, or leave it out"
-                raise ContextasmError(name, "is empty", hint)
+                raise ContextasmError(parameter.opts[0] if is_option else named, what, hint)
 
 
 class _Commands(TyperGroup):

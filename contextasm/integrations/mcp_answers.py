@@ -171,7 +171,7 @@ def in_words_of_clients(line: str) -> str:
     for typed, words in _CLIENT_WORDS.items():
         line = line.replace(typed, words)
     parts = line.split("`")
-    parts[::2] = [_OPTION.sub(r"\1", part) for part in parts[::2]]
+    parts[::2] = [_OPTION.sub(lambda option: option[1].replace("-", "_"), part) for part in parts[::2]]
     return "`".join(parts)
 
 
@@ -191,7 +191,9 @@ _CLIENT_WORDS: Mapping[str, str] = {
 }
 """Parts of hints for the command line, and what they are for a client of the server."""
 
-_OPTION = re.compile(r"(?<!\S)--(agent|team|topic|budget|supersedes)\b")
+_OPTION = re.compile(
+    r"(?<!\S)--(agent|team|topic|budget|date|top|type|importance|key|supersedes|valid-from|expires)\b(?!-)"
+)
 """Options whose names are also names of arguments."""
 
 

@@ -13,7 +13,7 @@ from contextasm.model import ContextasmError, system_errors, utf8_text
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.text.markdown.managed_block import without_block
 from contextasm.workspace.atomic import create, temporary_path
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import file_bytes, named_bytes
 
 
 def read_import_files(path: str, folder_files: Sequence[str]) -> Sequence[SourceFile]:
@@ -46,7 +46,7 @@ def folder_sources(path: str, patterns: Sequence[str]) -> dict[str, SourceFile]:
 
 def _file_data(path: str, holds: Callable[[str], bool] | None = None) -> bytes:
     """The bytes of a file; `holds` is as in `file_bytes`, for the folder that was named."""
-    data = file_bytes(path, holds=holds)
+    data = file_bytes(path, holds=holds) if holds else named_bytes(path)
     if not isinstance(data, bytes) and data.code == "outside-workspace":
         hint = "import the file that it leads to, or remove the link"
         raise ContextasmError(path, "is a link to a file outside of the folder", hint)

@@ -1,13 +1,17 @@
 """Reading: the one way to the bytes of a file, in the workspace or named by a person.
 
-A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits.
+A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits. The exception is a pipe
+that a shell passes to this process as a file: what a person types as `<(command)`.
 `text/cleaning/clean.py` decides what the bytes mean.
 """
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 
 from contextasm.model import MAX_FILE, ContextasmError, FileStamp, NamedTuple
 from contextasm.workspace import reads
@@ -38,9 +42,37 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
     return data
 
 
+def named_bytes(path: str, limit: int = MAX_FILE) -> bytes | ReadFailure:
+    """The bytes of a file that a person named, as of `file_bytes`; also of a pipe that a shell has opened."""
+    handle = shell_pipe(path)
+    if handle is None:
+        return file_bytes(path, limit)
+    reads.note_other_input()
+    try:
+        data = _piped_bytes(handle, os.fstat(handle).st_ino)
+    except OSError as error:
+        return failure_of_error(error)
+    return too_large(len(data), limit) if len(data) > limit else data
+
+
+def shell_pipe(path: str) -> int | None:
+    """The handle of the pipe that is open at a path such as `/dev/fd/63`; None for any other path."""
+    match = re.fullmatch(r"/dev/stdin|/(?:dev|proc/self)/fd/([0-9]{1,9})", path)
+    with suppress(OSError):
+        handle = int(match[1] or 0) if match else -1
+        return handle if stat.S_ISFIFO(os.fstat(handle).st_mode) else None
+    return None
+
+
+@cache
+def _piped_bytes(handle: int, _inode: int) -> bytes:
+    # Once for each pipe, which has nothing left to read afterwards.
+    return reads.piped_bytes(handle, MAX_FILE)
+
+
 def required_bytes(path: str, hint: str, where: str = "", limit: int = MAX_FILE) -> bytes:
-    """The bytes of a regular file. Raises `ContextasmError`, at `where` or at the file, if they can't be read."""
-    data = file_bytes(path, limit)
+    """The bytes of `named_bytes`. Raises `ContextasmError`, at `where` or at the file, if they can't be read."""
+    data = named_bytes(path, limit)
     if isinstance(data, bytes):
         return data
     raise ContextasmError(where or path, data.message, hint)

@@ -193,6 +193,12 @@ def regular_bytes(path: str, limit: int) -> tuple[os.stat_result, bytes]:
         os.close(handle)
 
 
+def piped_bytes(handle: int, limit: int) -> bytes:
+    """All that comes through an open pipe, up to `limit` bytes and one more. Raises `OSError`."""
+    with open(handle, "rb", closefd=False) as pipe:
+        return pipe.read(limit + 1)
+
+
 def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
     chunks = [os.read(handle, min(limit, expected))]
     size = len(chunks[0])

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -461,6 +462,28 @@ def test_an_empty_value_is_refused(command: str, tmp_path: Path) -> None:
         assert "is empty: give a value" in result.err or "Invalid value for" in result.err, words
         assert result.err.count("\n") == 1, words
         assert result.code == 2 or command == "hook", words
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_is_no_value_of_the_option_before_it(command: str, tmp_path: Path) -> None:
+    options = [each for each in group().get_command(None, command).params if each.param_type_name == "option"]
+    with_value = [each.opts[0] for each in options if not (each.is_flag or each.count or each.metavar == "TEXT")]
+    for first, second in pairwise(with_value[:3]):
+        result = inside(command, first, second, "x", cwd=tmp_path)
+        assert f"{first}: has no value before {second}" in result.err
+
+
+def test_a_quiet_search_prints_hits_only(tmp_path: Path) -> None:
+    folder = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The bell rings. {id=bell-1 importance=much}\n"})
+    found, none = (inside("search", "-q", word, "-w", folder) for word in ("bell", "lamp"))
+    assert (found.code, "bell-1" in found.out, found.err) == (0, True, "")
+    assert (none.code, none.out, none.err) == (1, "", "")
+    assert inside("search", "-q", "--archive", "lamp", "-w", folder) == none
+
+
+def test_a_host_without_a_name_and_a_line_of_a_host_are_explained() -> None:
+    refused(inside("explain", "--host", "--line", "x:1"), "--host: has no value before --line: give a value")
+    refused(inside("explain", "--host", "codex", "--line", "x:1"), "--line: does not go with --host", "--html FILE")
 
 
 def test_an_empty_team_is_no_team_and_an_empty_etag_is_none(tmp_path: Path) -> None:

@@ -137,6 +137,25 @@ def test_what_is_in_the_workspace_is_offered(tmp_path: Path, words: tuple[str, .
     assert complete(*words, cwd=fill(tmp_path, IDS, base={})) == offered
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("build", "-p", "librarian", "--session", ""), ["day-1", "day-2"]),
+        (("build", "-p", "librarian", "--session", "day-2"), ["day-2"]),
+        (("explain", "-p", "librarian", "--task", ""), ["bell", "lamp"]),
+        (("build", "-p", "default", "--session", ""), []),
+    ],
+    ids=" ".join,
+)
+def test_sessions_and_the_tasks_of_their_events_are_offered(
+    tmp_path: Path, words: tuple[str, ...], offered: list[str]
+) -> None:
+    event = '{{"type": "tool_result", "task": "{}", "output": "x"}}\n'
+    texts = {"day-1": event.format("lamp"), "day-2": event.format("bell") + '{"type": "turn"}\ntorn'}
+    folder = fill(tmp_path, {**IDS, **{f"sessions/{name}.jsonl": text for name, text in texts.items()}}, base={})
+    assert complete(*words, cwd=folder) == offered
+
+
 PLAIN = ["a.b:c/d@e+f=g_2", "bell-1", "ökô", "हिन्दी"]
 
 

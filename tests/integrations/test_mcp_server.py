@@ -28,7 +28,8 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import Implementation, PromptReference, TextContent
 
 import contextasm
-from contextasm.integrations.mcp_answers import ServedWorkspace
+from contextasm.cli.command_line import load_command
+from contextasm.integrations.mcp_answers import ServedWorkspace, in_words_of_clients
 from contextasm.integrations.mcp_server import make_server
 from contextasm.integrations.mcp_tools import ServedTools
 from contextasm.selection.tokens import ESTIMATE
@@ -382,6 +383,7 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
         ("build_context", {"budget": [1]}, "build_context: budget: a list can't be used here: give a text or a whole"),
         ("build_context", {"budget": True}, "build_context: budget: true can't be used here"),
         ("build_context", {"budget": "-4"}, "budget: -4 is not a number of tokens"),
+        ("build_context", {"agent": "luna", "date": "2026-13-40"}, "date: 2026-13-40 is not a date: the months are 01"),
         ("build_context", {"agent": "nobody"}, "agent: unknown agent nobody: choose one of: kenji, luna"),
         ("search_memories", {}, "search_memories: query: is missing: give a text"),
         ("search_memories", {"query": "x", "top": 99}, "search_memories: top: `99` can't be used here: give a whole"),
@@ -405,6 +407,17 @@ def test_argument_that_does_not_fit_is_refused_in_one_line_without_options(
     told = refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments, mode)
     assert told.startswith(line)
     assert not re.search(r"(?<!\w)--?[a-z]", told)  # no options, which a client does not have
+
+
+def test_every_option_with_the_name_of_an_argument_is_told_as_the_argument() -> None:
+    tools = ServedTools(ServedWorkspace(str(SAMPLE), writes=True)).offered()
+    arguments = {name for tool in tools for name in tool.parameters["properties"]}
+    commands = ("build", "search", "remember", "log")
+    options = {name for each in commands for option in load_command(each).parameters for name in option.names}
+    both = {name for name in arguments if f"--{name.replace('_', '-')}" in options}
+    assert both >= {"date", "valid_from", "type", "top"}
+    for name in both:
+        assert in_words_of_clients(f"--{name.replace('_', '-')}: is wrong") == f"{name}: is wrong"
 
 
 HOSTILE = (

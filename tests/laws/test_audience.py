@@ -21,6 +21,7 @@ from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import problem_line, receipt
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.data.history import session_of_history
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems
 from tests.workspaces import DEFAULT, Content, Files, budgets, request
@@ -47,6 +48,7 @@ ROWS: dict[str, Sequence[str]] = {
         f"  - {{name: {MARK}, type: person, private: true}}\n",
         f"  - {{name: {MARK}, type: person}}  # {{private=true}}\n",
         f"  - {{type: {MARK}, name: 'Luna {{private=true}}'}}\n",
+        f"  - {{name: Open, properties: {{salary: '{MARK} {{private=true}}'}}}}\n",
     ),
     "graph/relations.yaml": (f"  - {{source: Luna, type: {MARK}, target: Kenji, private: true}}\n",),
     "patterns.yaml": (f"  - {{name: {MARK}, private: true, keywords: [harbour]}}\n",),
@@ -57,17 +59,30 @@ ROWS: dict[str, Sequence[str]] = {
     ),
 }
 """Private rows by the file that they end."""
-PACKAGES: dict[str, str] = {
-    "pyproject.toml": f'[project]\ndependencies = [\n  "{MARK}",  # {{private=true}}\n  "open",\n]\n',
-    "Cargo.toml": f'[package]\nedition = "2021"\n\n[dependencies.{MARK}] # {{private=true}}\nversion = "1"\n',
-    "go.mod": f"module open\n\nrequire {MARK} v1 // {{private=true}}\n",
-    "package.json": f'{{"name": "open", "scripts": {{"a": "say \\"{MARK}\\" {{private=true}}", "b": "open"}}}}\n',
+PACKAGES: dict[str, Sequence[str]] = {
+    "pyproject.toml": (
+        f'[project]\ndependencies = [\n  "{MARK}",  # {{private=true}}\n  "open",\n]\n',
+        f'[tool.poetry.dependencies]\n{MARK} = {{version = "1 {{private=true}}"}}\n',
+    ),
+    "Cargo.toml": (
+        f'[package]\nedition = "2021"\n\n[dependencies.{MARK}] # {{private=true}}\nversion = "1"\n',
+        f'[workspace.dependencies.{MARK}]\nversion = "1 {{private=true}}"\n\n[dependencies]\nopen = "1"\n',
+    ),
+    "go.mod": (f"module open\n\nrequire {MARK} v1 // {{private=true}}\n",),
+    "package.json": (f'{{"name": "open", "scripts": {{"a": "say \\"{MARK}\\" {{private=true}}", "b": "open"}}}}\n',),
 }
+"""Manifests with something private."""
 HISTORY = (
     f'{{"type":"turn","role":"user","content":"{MARK}","private":true}}\n'
     '{"type":"turn","role":"user","content":"Open."}\n'
     f'{{"type":"tool_result","tool":"a","output":"{MARK} {{private=true}}"}}\n'
 )
+ITEMS = session_of_history(
+    '{"role":"user","content":"Open."}\n'
+    f'{{"type":"function_call","call_id":"c","name":"{MARK}","arguments":"{{}}","private":true}}\n'
+    f'{{"type":"function_call_output","call_id":"c","output":"{MARK}"}}\n',
+    [],
+)[0]
 TARGETS = (
     *("agents/luna/KNOWLEDGE.md", "agents/luna/IDENTITY.md", "agents/luna/memories/a.md", "agents/luna/memories/b.md"),
     *("agents/luna/daily/2025-03-13.md", "teams/writers/GOALS.md", "teams/writers/memories/a.md", "PROJECT.md"),
@@ -98,7 +113,7 @@ def with_private_parts(draw: st.DrawFn) -> Drawn:
         if isinstance(rows := files.get(path), str):
             files[path] = rows + draw(st.sampled_from(ROWS[path]))
     for path in draw(st.lists(st.sampled_from(sorted(PACKAGES)), unique=True)):
-        files[path] = PACKAGES[path]
+        files[path] = draw(st.sampled_from(PACKAGES[path]))
     kept = draw(st.sampled_from(("strip", "keep")))
     profile = profile._replace(layers=tuple(with_layer_values(each, {"hidden": kept}) for each in profile.layers))
     if draw(st.booleans()):
@@ -154,7 +169,7 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
     st.sampled_from(("", "", "harbour", f"{MARK} secret")),
     st.sampled_from(("markdown", "xml")),
     st.sampled_from(("plain", "detailed")),
-    st.sampled_from(("", HISTORY)),
+    st.sampled_from(("", HISTORY, ITEMS)),
 )
 def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
     drawn: Drawn, budget: int, topic: str, form: str, marker: str, history: str

@@ -35,6 +35,13 @@ def test_lines_of_any_day_are_shown_under_it_in_the_order_of_the_file() -> None:
     assert "- e" not in lines
 
 
+@pytest.mark.parametrize("topic", ["lighthouse", "foghorn"])
+def test_a_list_item_is_shown_with_the_items_below_it_and_they_with_it(topic: str) -> None:
+    item = "- Plan for the lighthouse\n  - Start at nine\n  - Call Kenji about the foghorn\n    - His number\n"
+    context = build(agent() | log(OLD, f"{item}- Bread\n- Soup\n"), topic=topic)
+    assert related(context).startswith(f"### {OLD}\n{item}")
+
+
 def test_nothing_is_there_without_a_topic() -> None:
     context = build(agent() | log(OLD, HARBOUR))
     assert "harbour" not in context.text

@@ -138,10 +138,10 @@ def test_a_shared_context_lacks_the_facts_that_end_in_the_mark_and_no_others() -
     scripts = {"test": "vitest run", "deploy": "./deploy forge {private=true}"}
     package = json.dumps({"name": "site", "private": True, "scripts": scripts}, indent=1)
     project = PYPROJECT.replace("A status page", "A plan {private=true}")
-    files: dict[str, Content] = {"package.json": package, "pyproject.toml": project}
+    crates = CARGO + '[dependencies.vault]\nversion = "1 {private=true}"\nfeatures = ["std"]\n'
+    files: dict[str, Content] = {"package.json": package, "pyproject.toml": project, "Cargo.toml": crates}
     context = build(files, BRAIN, 6_000, "", audience="shared")
-    assert "forge" not in context.text
-    assert "plan" not in context.text
+    assert not [word for word in ("forge", "plan", "vault") if word in context.text]
     assert "- Name: beacon\n- Python: >=3.11\n" in context.text
     assert "- Command: test: vitest run\n" in context.text
     assert {each.path for each in context.decisions if each.reason.code == "private"} == {*files}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -67,6 +68,55 @@ def test_what_is_no_file_is_named_without_a_wait(tmp_path: Path, kind: str) -> N
     before = len(os.listdir("/dev/fd"))
     assert failure(tmp_path / "f").message == message
     assert len(os.listdir("/dev/fd")) == before
+
+
+@contextmanager
+def passed(text: str) -> Iterator[str]:
+    """The path of a pipe with a text, as a shell passes it for `<(command)`."""
+    handle, end = os.pipe()
+    os.write(end, text.encode())
+    os.close(end)
+    yield f"/dev/fd/{handle}"
+    os.close(handle)
+
+
+PASSED: dict[str, tuple[Sequence[str], str, str]] = {
+    "count": (("count",), "One two three.\n", "4\n"),
+    "fit": (("fit", "-q", "-b", "100"), "One.\n", "One.\n"),
+    "import": (
+        ("import", "jsonl", "FILE", "-a", "a", "--dry-run"),
+        '{"text": "One", "id": "m-1"}\n',
+        "would be: 1 added",
+    ),
+    "baseline": (("check", "--baseline"), '{"schema": "ctxasm.baseline/1", "findings": []}\n', "no findings\n"),
+    "history": (
+        ("build", "-p", "librarian", "-q", "--history"),
+        '[{"role": "user", "content": "One two."}]',
+        "One two.",
+    ),
+    "profile": (("build", "-a", "a", "-q", "-p"), "extends: default\n", "## Identity\nI am.\n"),
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_a_pipe_that_a_shell_passes_as_a_file_is_read_by_every_command(tmp_path: Path, name: str) -> None:
+    """P13: what a person types as `<(command)`."""
+    words, text, shown = PASSED[name]
+    fill(tmp_path, {"agents/a/IDENTITY.md": "I am.\n", "agents/a/INSTRUCTIONS.md": "Do.\n"}, base={})
+    with passed(text) as path:
+        words = [path if word == "FILE" else word for word in (*words, *["FILE"] * ("FILE" not in words))]
+        done = inside(*words, cwd=tmp_path)
+    assert (done.code, shown in done.out) == (0, True), done
+
+
+def test_no_setting_makes_a_command_read_a_pipe(tmp_path: Path) -> None:
+    """P13: the pipe may be one that never ends, such as that of a `make` that started the command."""
+    handle, end = os.pipe()
+    fill(tmp_path, {"ctxasm.yaml": f"profile: /dev/fd/{handle}\n", "agents/a/IDENTITY.md": "I am.\n"})
+    refused(inside("build", "-a", "a", "-w", tmp_path), "is not a path inside the workspace")
+    refused(inside("count", f"/dev/fd/{end}"), f"/dev/fd/{end}: can't be read: Bad file descriptor")
+    for each in (handle, end):
+        os.close(each)
 
 
 @pytest.mark.parametrize(

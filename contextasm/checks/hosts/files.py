@@ -252,7 +252,7 @@ class _FolderReader:
 
     def nested(self, listed: Iterable[str]) -> Mapping[str, Sequence[str]]:
         """The instruction files among some files, by the folder below the session's that they are for."""
-        names = "|".join(map(re.escape, nested_files()))
+        names = "|".join(map(re.escape, nested_files())).replace(r"\*\*/", "(?:.+/)?").replace(r"\*", "[^/]+")
         pattern = re.compile(f"({re.escape(self.session and f'{self.session}/')}.+?)/(?:{names})")
         matches = filter(None, map(pattern.fullmatch, listed))
         return grouped(sorted((match[1], match[0]) for match in matches))

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.output import write_stderr, write_stdout
 from contextasm.config.input.options import Flag
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, Document
 
 if TYPE_CHECKING:
     from contextasm.config.input.options import Options, ProcessEnvironment
+    from contextasm.memories.owner import Owner
     from contextasm.text.names.places import OwnerKind
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -138,9 +139,10 @@ def complete(group: Any) -> int:
 def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequence[str]:
     """The values of a kind: profiles, tokenizers, formats and audiences, and what a workspace has.
 
-    That is agents, teams, records, memories, layers, strategies and the actions of `tidy`. `typed` are the parameters
-    of the line, and `incomplete` is the word that is typed: of a list, all but the last name stay. Empty for a
-    workspace that is missing or can't be read. A value that a shell could evaluate is left out: see `_is_plain`.
+    That is agents, teams, records, memories, sessions, tasks, layers, strategies and the actions of `tidy`. `typed`
+    are the parameters of the line, and `incomplete` is the word that is typed: of a list, all but the last name
+    stay. Empty for a workspace that is missing or can't be read. A value that a shell could evaluate is left out:
+    see `_is_plain`.
     """
     from contextasm.config.input.options import Options
     from contextasm.config.profiles.loader import shipped
@@ -191,6 +193,19 @@ def _values_of_workspace(kind: str, options: Options, process: ProcessEnvironmen
     owner = find_owner(options, process, needed=False)
     if kind == "memory":
         return sorted(known_ids(owner, process).names())
-    if kind in {"layer", "limit"}:
-        return [layer.id + "=" * (kind == "limit") for layer in owner.profile.layers]
-    return dict(owner.profile.strategies)
+    if kind in {"session", "task"}:
+        return _values_of_sessions(kind, owner)
+    layers = [layer.id + "=" * (kind == "limit") for layer in owner.profile.layers]
+    return layers if kind in {"layer", "limit"} else dict(owner.profile.strategies)
+
+
+def _values_of_sessions(kind: str, owner: Owner) -> Sequence[str]:
+    """The ids of the sessions that the profile of an owner reads, or of the tasks of their events."""
+    from contextasm.retrieval.reading.audience import session_patterns
+    from contextasm.text.data.events import parse_events
+
+    paths = [path for pattern in session_patterns(owner.profile) for path in owner.workspace.list(pattern)]
+    if kind == "session":
+        return sorted({Path(path).stem for path in paths})
+    documents = [read for path in paths if isinstance(read := owner.workspace.read(path), Document)]
+    return sorted({event.task for document in documents for event in parse_events(document)[0]} - {""})

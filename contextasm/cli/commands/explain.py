@@ -106,7 +106,10 @@ def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags, host: str | 
         if flags.staged:
             raise ContextasmError("--staged", "goes with --host only", "name the host with --host")
         return
-    of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
+    refuse_given(
+        {"--line": flags.line}, "--host", "a page shows each line: write it with --html FILE in place of --line"
+    )
+    of_build = {"RECORD": record, "--id": flags.fragment, "--locked": flags.locked}
     refuse_given({f"--host {ALL}": host == ALL and flags.html is None}, "a table", "name one host, or add --html FILE")
     refuse_given({"--json": flags.json and flags.html is not None}, "--html", "leave one of them out")
     of_views = {"--budgets": flags.budgets, "--verbose": flags.verbose}

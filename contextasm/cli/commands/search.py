@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command, flag_names
-from contextasm.cli.options import JsonOption
+from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.config.input.options import USED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment
@@ -54,6 +54,7 @@ def show_hits(
     archive: Annotated[bool, Flag("Search what `tidy` archived: lines of logs and pages, and memories.")] = False,
     top: Annotated[int, Flag("Show at most N hits.", "N", least=1)] = 5,
     json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Find memories for a topic, with the parts of their scores.
 
@@ -62,15 +63,18 @@ def show_hits(
     """
     typed = output.read_stdin("search -", "text") if text == "-" else text
     if archive:
-        return _search_archives(options, searched_topic(options, typed, everywhere=everywhere), top, json=json)
-    watch = partial(output.build_progress, doing="searching")
+        topic = searched_topic(options, typed, everywhere=everywhere)
+        return _search_archives(options, topic, top, json=json, quiet=quiet)
+    watch = partial(output.build_progress, doing="searching", quiet=quiet)
     found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top, watch=watch)
-    output.show_taken(found.taken)
+    output.show_taken("" if quiet else found.taken)
     if json:
         hits = [hit_data(*hit) for hit in found.hits]
         output.write_json(SearchDocument, {"searched": found.searched, "hits": hits})
     elif found.hits:
         output.write_stdout(output.shown(_hit_table(found.hits)))
+    if quiet:
+        return int(not found.hits)
     one = "memory" if found.noun == "memories" else "line"
     return _show_search(found.hits, found.searched, found.problems, found.noun, f"no {one} to search was found")
 
@@ -80,11 +84,11 @@ run = Command(show_hits, USED_IN_SEARCH)
 Hit = tuple["Memory", "Score"]
 
 
-def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
+def _search_archives(options: Options, topic: str, top: int, *, json: bool, quiet: bool) -> int:
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build
     job = prepare_build(unnamed, process_environment(), restrict_profile=lambda whole: whole._replace(layers=()))
-    output.show_taken(job.taken)
+    output.show_taken("" if quiet else job.taken)
     workspace = for_audience(job.build).workspace
     names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
     owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]
@@ -97,6 +101,8 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
             (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits
         ]
         output.write_table(("score", "where", "day", "text"), rows, (0,))
+    if quiet:
+        return int(not hits)
     return _show_search(hits, searched, problems, "archived texts", "no archive was found")
 
 

@@ -308,10 +308,9 @@ def instruction_files() -> list[str]:
 
 
 def nested_files() -> list[str]:
-    """Paths of the files that some host loads from more folders than the session's, relative to each of them."""
+    """Paths and patterns of files that some host loads from more folders than the session's, relative to each."""
     rules = [rule for host in map(_load_shipped, shipped_hosts()) for rule in host.loads]
-    names = (name for rule in rules if rule.folders in {"repository", "below"} for name in rule.files)
-    return [*dict.fromkeys(name for name in names if "*" not in name)]
+    return [*dict.fromkeys(name for rule in rules if rule.folders in {"repository", "below"} for name in rule.files)]
 
 
 def client_host(name: str) -> Host | None:

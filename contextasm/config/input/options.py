@@ -69,13 +69,13 @@ class Options(NamedTuple):
         None
     )
     scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...", completed="layer")] = None
-    session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
+    session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID", completed="session")] = None
     history: Annotated[Text, Flag("The conversation so far, as JSON (-: from standard input).", "FILE")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
     since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
     entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
-    task: Annotated[Text, Flag("Only events of this task.", "ID")] = None
+    task: Annotated[Text, Flag("Only events of this task.", "ID", completed="task")] = None
     exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB", completed="memory")] = ()
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
     show_expired: Annotated[bool, Flag("Also show memories that are expired or not valid yet, each with a label.")] = (

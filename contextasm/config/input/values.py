@@ -222,7 +222,7 @@ def load_table(path: str) -> Any:
     return load_json(required_bytes(path, "install ctxasm again").decode(), path)
 
 
-def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.5) -> str:
+def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.0) -> str:
     """Advice on an unknown name: what people mean by it, else the nearest; empty for neither.
 
     `other_words.json` has, for each kind of names, patterns of what people type, with blanks between, and the name or

@@ -19,7 +19,7 @@ from contextasm.model import CONCATENATE, MERGE_METHODS, Conflicts, ContextasmEr
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.folder import Folder, is_below
-from contextasm.workspace.reading import required_bytes
+from contextasm.workspace.reading import required_bytes, shell_pipe
 from contextasm.workspace.reads import path_type, real_path
 
 SHIPPED = os.path.dirname(__file__)
@@ -175,7 +175,8 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 
 def _profile_path(name: str, where: str, folder: str | os.PathLike[str]) -> str:
     if is_profile_path(name):
-        return real_path(os.path.join(folder, name))
+        path = os.path.join(folder, name)
+        return real_path(path) if shell_pipe(path) is None else path
     for own in (f"{name}.yaml", f"profiles/{name}.yaml"):
         if name not in shipped() and path_type(os.path.join(folder, own)).endswith("file"):
             raise ContextasmError(where, f"unknown profile {name}", f"did you mean the file {own}?")

@@ -21,7 +21,7 @@ from contextasm import __version__
 from contextasm.model import Location, Memory, T
 from contextasm.text.markdown.logs import LogLine
 
-_FORM = 19
+_FORM = 20
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _MOST_DATABASES = 20

@@ -117,11 +117,14 @@ def visible_session(build: Build) -> Document:
     session = history_document(build.request)
     if build.request.audience != SHARED:
         return session
-    layers = build.profile.layers
-    reading = [each for each in layers if any(source.type_filter == "event_types" for source in each.query.traits)]
-    paths = {any_owner_pattern(path) for layer in reading for path in layer.query.paths}
-    is_private = not paths.isdisjoint(private_patterns(build.profile, build.request))
+    is_private = not session_patterns(build.profile).isdisjoint(private_patterns(build.profile, build.request))
     return withhold_file(session) if is_private else withhold(session, build.parse_yaml)
+
+
+def session_patterns(profile: Profile) -> set[str]:
+    """Paths and patterns of the sessions that the layers of a profile read, for every owner."""
+    layers = [each for each in profile.layers if any(kind.type_filter == "event_types" for kind in each.query.traits)]
+    return {any_owner_pattern(path) for layer in layers for path in layer.query.paths}
 
 
 _PRIVATE_EVENT = '{"type":"private","private":true}'

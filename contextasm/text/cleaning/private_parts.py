@@ -14,7 +14,7 @@ from typing import Any
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.caching import MOST_CACHED
-from contextasm.text.json_reader import all_values, load_json, values_of
+from contextasm.text.json_reader import all_values, load_json
 from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_underline, parts
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.parser import YES, id_root
@@ -35,6 +35,9 @@ _LONGEST_TAIL = 200
 _DATA_NAMES = (".yaml", ".yml", ".json")
 _NPM_FILE = "package.json"
 """Name of a file in which the key `private` of the whole says that the package is not published (npm)."""
+
+_PACKAGES = "dependencies"
+"""End of the names of tables whose keys are packages, such as `dev-dependencies`."""
 
 _NPM_FLAG = re.compile(r'(?<!\\)"private"(?=[ \t]*:)')
 
@@ -147,8 +150,8 @@ def is_set(value: object) -> bool:
 def without_private(value: object, path: str, lines: list[int]) -> object:
     """The value of a file without what is private in it, in place; the line of each part is added to `lines`.
 
-    These are private mappings, and texts that hold a private part, with the row, an item of a list, that has such a
-    text. A value that is itself private becomes an empty list.
+    These are private mappings, and texts that hold a private part, with the row that has such a text itself. A row is
+    an item of a list, or a package of a manifest. A value that is itself private becomes an empty list.
     """
     if not _is_of_npm(path) and _is_private(value):
         lines.append(_line_of(value))
@@ -170,18 +173,21 @@ def _written_values(line: str) -> Iterator[str]:
     return map(str.strip, (*quoted, *line.split("'"), re.sub(r"^\s*(?:-\s+)*(?:[^\s:=]+\s*[:=]\s+)?", "", line), line))
 
 
-def _leave_out(value: object, lines: list[int]) -> None:
-    """Leave out what is private in a value, which is not private itself; add the line of each part."""
+def _leave_out(value: object, lines: list[int], key: str = "") -> None:
+    """Leave out what is private in the value of a key, which is not private itself; add the line of each part."""
     if isinstance(value, list):
-        rows = [item for item in value if not _is_private(item) and not _is_private_row(item)]
+        rows = [item for item in value if not _is_private_row(item)]
         kept = {*map(id, rows)}
         lines += (_line_of(item) for item in value if id(item) not in kept)
         value[:] = rows
+        for item in rows:
+            _leave_out(item, lines)
     elif isinstance(value, dict):
-        for key in [key for key, item in value.items() if _is_private(item)]:
-            lines.append(_line_of(value.pop(key), getattr(value, "lines", {}).get(key, _line_of(value))))
-    for item in values_of(value):
-        _leave_out(item, lines)
+        is_left_out = _is_private_row if key.casefold().endswith(_PACKAGES) else _is_private
+        for name in [name for name, item in value.items() if is_left_out(item)]:
+            lines.append(_line_of(value.pop(name), getattr(value, "lines", {}).get(name, _line_of(value))))
+        for name, item in value.items():
+            _leave_out(item, lines, str(name))
 
 
 def _is_private(value: object) -> bool:
@@ -192,7 +198,9 @@ def _is_private(value: object) -> bool:
 
 
 def _is_private_row(value: object) -> bool:
-    return isinstance(value, Mapping) and any(isinstance(item, str) and _is_private(item) for item in value.values())
+    """Whether a value is private, or a mapping with such a text."""
+    texts = value.values() if isinstance(value, Mapping) else ()
+    return _is_private(value) or any(isinstance(item, str) and _is_private(item) for item in texts)
 
 
 def _line_of(value: object, otherwise: int = 1) -> int:

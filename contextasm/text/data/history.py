@@ -1,7 +1,8 @@
 """The conversation so far, as a caller has it: events of a session, or messages of a model's API, become events.
 
-Messages are those of OpenAI's Chat Completions API and Anthropic's Messages API, as the types of their SDKs have them
-in 2026. The system's text is no part of a conversation: a context takes its place.
+Messages are those of OpenAI's Chat Completions API and Anthropic's Messages API, and the items of OpenAI's Responses
+API, as the types of their SDKs have them in 2026. The system's text is no part of a conversation: a context takes its
+place.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ _HINT = "give a list of messages with `role`, or events with `type`, as JSON"
 _UNREAD_KEYS = ("refusal", "audio")
 """The keys of a message that may hold something that no event shows."""
 
-_THINKING = ("thinking", "redacted_thinking")
+_THINKING = ("thinking", "redacted_thinking", "reasoning")
 """Types of parts that are a model's own: they are left out on purpose."""
+
+_ITEM_CALLS = tuple(
+    f"{tool}_call" for tool in ("function", "custom_tool", "local_shell", "shell", "apply_patch", "computer")
+)
+"""Types of items that are calls of tools. The type of a result has `_output` after that of its call."""
 
 
 class _Read(NamedTuple):
@@ -55,8 +61,7 @@ def session_of_history(text: str, problems: list[Problem]) -> tuple[str, str]:
     for number, entry in enumerate(entries if lines else _listed(text), 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("type", entry.get("role")), str):
             raise ContextasmError(HISTORY, f"value {number} is neither a message nor an event", _HINT)
-        is_message = "role" in entry and entry.get("type", "message") == "message"
-        if is_message:
+        if ("role" in entry and entry.get("type", "message") == "message") or _is_item(entry):
             is_private = is_private_json(compact_json(entry))
             made = _events_of_message(entry, read, is_private=is_private)
             events += (event | {KEY: True} for event in made) if is_private else made
@@ -86,35 +91,55 @@ def _listed(text: str) -> list[object]:
     return value
 
 
+def _is_item(entry: Mapping[str, object]) -> bool:
+    """Whether a value is an item of the Responses API: a call, a result, or a model's thinking."""
+    kind = str(entry.get("type"))
+    return kind.removesuffix("_output") in _ITEM_CALLS or (kind == "reasoning" and "summary" in entry)
+
+
 def _events_of_message(message: Mapping[str, object], read: _Read, *, is_private: bool) -> Iterator[dict[str, object]]:
-    """The results of tools and the texts of a message, each as an event. Calls are noted."""
-    role, content = str(message["role"]), message.get("content")
-    calls = [(call.get("id"), call.get("function")) for call in _mappings(message.get("tool_calls"))]
-    calls += [(call.get("name"), call) for call in _mappings([message.get("function_call")])]  # an older form: no id
-    for name, function in calls:
-        for each in _mappings([function]):
-            read.calls[str(name)] = each.get("name"), _arguments(each.get("arguments")), is_private
-    if role in {"tool", "function"}:
-        yield _result(message.get("tool_call_id" if role == "tool" else "name"), content, read)
-        return
+    """The results of tools and the texts of a message or item, each as an event. Calls are noted."""
+    role = str(message.get("role", "assistant"))
     read.unread.update(key for key in _UNREAD_KEYS if message.get(key))
-    for block in _blocks(content):
-        if block.get("type") == "tool_use":
-            read.calls[str(block.get("id"))] = block.get("name"), block.get("input"), is_private
-        elif block.get("type") == "tool_result":
-            yield _result(block.get("tool_use_id"), block.get("content"), read)
+    for part in _parts(message):
+        kind = str(part.get("type"))
+        if kind in {"tool_use", *_ITEM_CALLS}:
+            arguments = _arguments(_first(part, "arguments", "input", "action", "operation"))
+            read.calls[str(_first(part, "call_id", "id"))] = part.get("name", kind), arguments, is_private
+        elif kind == "tool_result" or kind.removesuffix("_output") in _ITEM_CALLS:
+            yield _result(_first(part, "tool_use_id", "call_id", "id"), _first(part, "content", "output"), read)
         elif role in {"system", "developer"}:
             continue
-        elif isinstance(block.get("text"), str):
-            yield {"type": "turn", "role": role, "content": block["text"]}
+        elif isinstance(part.get("text"), str):
+            yield {"type": "turn", "role": role, "content": part["text"]}
         else:
-            read.unread[_kind(block)] += 1
+            read.unread[_kind(part)] += 1
+
+
+def _parts(message: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The parts of a message, in which its calls and its result are items; of an item, the item itself."""
+    if _is_item(message):
+        return [message]
+    role, content = message["role"], message.get("content")
+    if role in ("tool", "function"):
+        id_ = message.get("tool_call_id" if role == "tool" else "name")
+        return [{"type": "function_call_output", "call_id": id_, "output": content}]
+    calls = [(call.get("id"), call.get("function")) for call in _mappings(message.get("tool_calls"))]
+    calls += [(call.get("name"), call) for call in _mappings([message.get("function_call")])]  # an older form: no id
+    items = [
+        {**each, "type": "function_call", "call_id": id_} for id_, function in calls for each in _mappings([function])
+    ]
+    return [*items, *_blocks(content)]
+
+
+def _first(part: Mapping[str, object], *keys: str) -> object:
+    return next((part[key] for key in keys if part.get(key) is not None), None)
 
 
 def _result(call: object, content: object, read: _Read) -> dict[str, object]:
     name, arguments, is_private = read.calls.get(str(call), (None, None, False))
     read.answered.add(str(call))
-    if isinstance(content, list):
+    if isinstance(content, list | dict):
         blocks = _blocks(content)
         read.unread.update(_kind(block) for block in blocks if not isinstance(block.get("text"), str))
         content = "\n\n".join(text for block in blocks if isinstance(text := block.get("text"), str))

@@ -12,10 +12,13 @@ from itertools import chain
 from contextasm.model import Document, Location, NamedTuple, Problem
 from contextasm.text.caching import cached_by_content
 from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage
-from contextasm.text.markdown.literals import closes_fence, fence_opening
+from contextasm.text.markdown.literals import closes_fence, fence_opening, indent_of
 
 MAX_LINES = 20_000
 """Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
+
+MOST_ITEM_LINES = 8
+"""Lines of a list item, with the items below it, up to which it is one line of a log."""
 
 _WORD = re.compile(r"\w")
 
@@ -54,13 +57,14 @@ class LogLine(NamedTuple):
 def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.
 
-    A list item is one, and so is each row of a table or a fence, whose first line has the mark of a heading. What is
-    one in any case: a table or a fence without rows, and one that begins in a list item.
+    A list item is one, of up to `MOST_ITEM_LINES` lines with the items below it, and so is each row of a table or a
+    fence, whose first line has the mark of a heading. What is one in any case: a table or a fence without rows, and one
+    that begins in a list item.
     A paragraph is divided where a line ends a sentence, and where one begins with a time or with a name and a colon.
     What holds no letter and no figure is left out, and so is what is below the first `MAX_LINES` lines.
     """
     lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
-    in_order = [*blocks(lines, in_items=True)]
+    in_order = [*_whole_items(lines, [*blocks(lines, in_items=True)])]
     title, has_one = "", has_title([block.levels for block in in_order])
     parsed: list[LogLine] = []
     for line in chain.from_iterable(_block_lines(document, lines, block) for block in in_order):
@@ -77,6 +81,22 @@ def long_log_problem(document: Document) -> tuple[Problem, ...]:
         return ()
     message = f"has more than {MAX_LINES:,} lines: a search for a topic ignores the later lines"
     return (Problem("too-large", document.path, document.line + MAX_LINES, message),)
+
+
+def _whole_items(lines: Sequence[str], in_order: Sequence[TextBlock]) -> Iterator[TextBlock]:
+    """The blocks, in which a short list item is one with the items below it."""
+    items = [block.kind == "text" and bool(list_mark(lines[block.body])) for block in in_order]
+    after = 0
+    for at, block in enumerate(in_order):
+        if at < after:
+            continue
+        after = at + 1
+        if items[at] and not indent_of(lines[block.body]):
+            while after < len(items) and items[after] and indent_of(lines[in_order[after].first]):
+                after += 1
+            if in_order[after - 1].end(lines) - block.body > MOST_ITEM_LINES:
+                after = at + 1
+        yield block._replace(stop=in_order[after - 1].stop)
 
 
 def _block_lines(document: Document, lines: Sequence[str], block: TextBlock) -> Iterator[LogLine]:

@@ -20,8 +20,12 @@ def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
     return f"{', '.join([*names][:first])} and {len(names) - first:,} more"
 
 
-def nearest(name: str, names: Iterable[str], least: float = 0.5) -> str:
-    """The one of `names` most like `name`, case aside; empty if none is at least `least` (0 to 1) like it."""
+def nearest(name: str, names: Iterable[str], least: float = 0.0) -> str:
+    """The one of `names` most like `name`, case aside; empty if none is at least `least` (0 to 1) like it.
+
+    For 0, half of a name of up to three letters has to be the same, and 60 % of a longer one.
+    """
+    least = least or (0.5 if len(name) < 4 else 0.6)
     by_folded = {candidate.casefold(): candidate for candidate in names}
     folded = name.casefold()
     if not any(_shares_letters(folded, candidate, least) for candidate in by_folded):

@@ -440,6 +440,7 @@ ALWAYS, SOME = (
     "---\nglobs: '*.py'\napplyTo: sub/*.py\n---\n",
 )
 RULES = [".agents/rules/a.md", ".agents/rules/b.md", ".cursor/rules/a.mdc", ".cursor/rules/b.mdc"]
+RULES += ["sub/.cursor/rules/c.mdc"]
 INSTRUCTIONS = [".github/instructions/a.instructions.md", ".github/instructions/b.instructions.md"]
 FILES = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md", ".claude/rules/c.md"]
 BELOW = [*(f"sub/{name}" for name in FILES[:4]), "sub/.github/instructions/s.instructions.md"]
@@ -462,7 +463,7 @@ LOADED: Mapping[str, tuple[list[str], list[str], list[str]]] = {
         [INSTRUCTIONS[1]],
         [*FILES, "docs/a.md", INSTRUCTIONS[0], *BELOW],
     ),
-    "cursor": ([FILES[0], RULES[2]], [BELOW[0], RULES[3]], [BELOW[0]]),
+    "cursor": ([FILES[0], RULES[2]], [BELOW[0], RULES[3], RULES[4]], [BELOW[0], RULES[4]]),
     "antigravity": ([FILES[0], FILES[2], RULES[0]], [RULES[1]], [FILES[0], FILES[2], BELOW[0], BELOW[2], RULES[0]]),
 }
 
@@ -494,6 +495,25 @@ def test_files_that_git_ignores_are_not_those_of_folders_below(tmp_path: Path) -
     listed = ".github/ci/AGENTS.md, a/b/c/d/AGENTS.md"
     assert re.findall(pattern, check(root, "--host", "codex").out, re.MULTILINE) == [listed]
     assert check(root / "a", "--host", "codex").out.count("a/b/c/d/AGENTS.md") == 1
+
+
+def test_rules_of_folders_below_are_looked_at_with_and_without_git(tmp_path: Path) -> None:
+    texts = {"a.mdc": ALWAYS + "A\n", "b/c.mdc": SOME + "B\n", "d.mdc": "D\n"}
+    root = files(tmp_path, {f"x/.cursor/rules/{name}": text for name, text in texts.items()})
+    files(root, {"x/.github/instructions/i.instructions.md": ALWAYS + "I\n"})
+    found = (
+        "note: Cursor does not load x/.cursor/rules/a.mdc when a session starts here; it is loaded when the agent works"
+    )
+    copilot = (
+        "x/.github/instructions/i.instructions.md when a session starts here; it is loaded when a session starts in"
+    )
+    for _ in range(2):
+        assert found in check(root, "--host", "cursor").out
+        assert copilot in check(root, "--host", "copilot").out
+        shown = inside("explain", "--host", "cursor", cwd=root).out
+        assert re.search(r"x/.cursor/rules/b/c.mdc +on demand .* with files that match \*.py", shown)
+        assert re.search(r"x/.cursor/rules/d.mdc +on demand .* if the agent or a person asks for it", shown)
+        git(root, "init", "-q")
 
 
 def test_only_so_many_folders_below_are_looked_at(tmp_path: Path) -> None:

@@ -101,7 +101,20 @@ _BEGINNINGS = [
     *("AKIA", "ACCA", "ATATT3x", "AIza", "SK", "dapi", "https://hooks.slack.com/services/T"),
     *("https://discord.com/api/webhooks/", "AWS_secret=", "Aws KEY ", "password: ", "pwd=>", "api key = "),
     *("authorization: bearer ", "AccountKey=", "123456789:AA", "<token>", "</token>", '"secret", \''),
-    *("secret\n  value: ", " -u me:", "--user=me:", "--api-token ", "login me password ", "?sig=", "%3D"),
+    *("LTAI", "AKID", "secret_", "HRKU-", "xkeysib-", "access_token$production$", "sshpass -p ", "IDENTIFIED BY '"),
+    *(
+        "create user a password '",
+        "password: >\n  ",
+        "_auth=",
+        "encryption_key=",
+        "secret\n  value: ",
+        " -u me:",
+        "--user=me:",
+        "--api-token ",
+        "login me password ",
+        "?sig=",
+        "%3D",
+    ),
 ]
 """Beginnings of secrets of every family, and ends of some."""
 

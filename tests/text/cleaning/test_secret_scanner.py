@@ -41,6 +41,7 @@ _OF_A_WHOLE_WORD = {
     "discord-token",
     "twilio-key",
     "databricks-token",
+    "airtable-token",
 }
 """Kinds whose prefix is also a common word, or that have none."""
 

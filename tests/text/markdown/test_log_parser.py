@@ -15,7 +15,14 @@ def parsed(text: str) -> list[tuple[int, str]]:
     ("text", "expected"),
     [
         pytest.param("- one\n- two\n", [(1, "one"), (2, "two")], id="items"),
-        pytest.param("- one\n  goes on\n  - inner\n", [(1, "one\ngoes on"), (3, "inner")], id="an item inside another"),
+        pytest.param("- one\n  goes on\n  - inner\n", [(1, "one\ngoes on\n- inner")], id="an item inside another"),
+        pytest.param(
+            "1. a\n   - b\n     - c\n2. d\n", [(1, "a\n- b\n  - c"), (4, "d")], id="an item with the items below it"
+        ),
+        pytest.param("- a\n  - b\n\n## C\n  - d\n", [(1, "a\n- b"), (5, "d")], id="an item under a heading"),
+        pytest.param(
+            "- a\n" + "  - b\n" * 8, [(1, "a"), *((number, "b") for number in range(2, 10))], id="an item of nine lines"
+        ),
         pytest.param("A text that goes\non here\n\nNext\n", [(1, "A text that goes\non here"), (4, "Next")], id="text"),
         pytest.param("It was said.\nIt was done\n", [(1, "It was said."), (2, "It was done")], id="ends of sentences"),
         pytest.param("Ada: yes\nBen: no\n", [(1, "Ada: yes"), (2, "Ben: no")], id="names"),

@@ -254,7 +254,7 @@ def _may_hold_token(text: str) -> bool:
     return (
         any(_has(sign, token_pattern(sign), text) for sign in "_-.")
         or any(shape.clue and re.search(shape.clue, text) for shape in shapes.TOKEN_SHAPES)
-        or _has("A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)", text)
+        or _has("A", r"A(?:[KSB]IA|KID|CCA|Iza|TATT3x|I(?<=LTAI))", text)
         or _has("K", r"SK[0-9a-f]{32}", text)
         or _has("d", r"dapi[0-9a-f]{32}", text)
         or "eyJ" in text
@@ -295,5 +295,7 @@ LONG_FAMILIES: tuple[Family, ...] = (
 )
 """Families whose secrets are long words, in order of preference."""
 
-SHORT_FAMILIES: tuple[Family, ...] = (*map(_by_anchors, (shapes.URL_SHAPES, shapes.PASSWORD_SHAPES)),)
+SHORT_FAMILIES: tuple[Family, ...] = (
+    *map(_by_anchors, (shapes.HEADER_SHAPES, shapes.URL_SHAPES, shapes.PASSWORD_SHAPES)),
+)
 """Families whose secrets may be short words: they come after the others in order of preference."""

@@ -101,21 +101,26 @@ PASSWORDS = (
 
 _PASSWORD = rf"(?i:(?:(?<![a-z])pw(?!d)|{'|'.join(name for name in PASSWORDS if name != 'pw')})(?![a-z]))"
 
+_KEYS = ("api", "access", "private", "encryption", "master", "auth")
+"""Words for keys that are secrets. A signing key is often named by its fingerprint, so it is not among them."""
+
 _LABEL = (
     rf"(?i:(?P<strong>secret|token|api_?key|access_?key|credential|{'|'.join(PASSWORDS[:9])})"
-    r"|(?:api|access|private)[-_ ]?key|(?<![a-z])(?:pwd|pass|pw)(?![a-z])"
+    rf"|(?:{'|'.join(_KEYS)})[-_ ]?key|_auth(?![a-z_-])|(?<![a-z])(?:pwd|pass|pw)(?![a-z])"
     rf"|{'|'.join(PASSWORDS[11:])})"
 )
 """A name of a secret. Other things, too, follow names that are not `strong`."""
 
 _ANCHORS = (
-    *("secret", "token", "pass", "credential", *PASSWORDS[3:]),
-    *(f"{word}{between}key" for word in ("api", "access", "private") for between in ("", "_", "-", " ")),
+    *("secret", "token", "pass", "credential", "_auth", *PASSWORDS[3:]),
+    *(f"{word}{between}key" for word in _KEYS for between in ("", "_", "-", " ")),
 )
 
 
 _BEHIND_NAME = r"[\\'\"`*_\]]{0,6}"
-_BEFORE_VALUE = r"[*`]{0,2}\s{0,3}[\\'\"`*]{0,5}"
+_BEFORE_VALUE = r"[*`]{0,2}\s{0,3}(?:[|>][-+]?[ \t]{0,3}\r?\n[ \t]{1,20})?[\\'\"`*]{0,5}"
+"""Signs of Markdown, quotes, and the beginning of a block of YAML."""
+
 _SIGN = (
     rf"{_BEHIND_NAME}\s{{0,3}}(?::=|=>|=|:|\uff1a|\||&#(?:58|61|x3a);){_BEFORE_VALUE}"
     r"|(?P<other>>(?=[^\s<>]{16,256}</)|['\"],\s{0,3}['\"]"
@@ -126,20 +131,8 @@ _SIGN = (
 _LETTERS = r"(?P<secret>(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-])){16,256}+)"
 
 
-_AUTHORIZATION = (
-    r"(?i:authorization[\\'\"]{0,4}\]?\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:bearer|token|basic|api-?key)\s{1,3})"
-    r"(?P<secret>(?P<body>[A-Za-z0-9_.~+/=-]{20,}+))"
-)
-
-_COOKIE = (
-    r"(?i)cookie[\\'\"]{0,4}\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:[\w.-]{1,40}=[^\s;'\"]{0,15};\s?){0,8}+[\w.-]{1,40}="
-    r"(?P<secret>(?P<body>[\w.%+/~=-]{16,}+)(?:;\s?(?!(?:path|domain|max-age|samesite)=)[\w.-]{1,40}=[^\s;'\"]{0,4000}+)*+)"
-)
-
-
 ASSIGNED_SHAPES = (
     with_body("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
-    with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
     Shape(
         "assigned-secret",
         _ANCHORS,
@@ -149,19 +142,43 @@ ASSIGNED_SHAPES = (
         long=True,
         is_sure=values.has_digits,
     ),
-    Shape("cookie", ("cookie",), _COOKIE, values.is_random_body, folded=True),
 )
 """Values after a sign that assigns them to a name."""
+
+
+_AUTHORIZATION = (
+    r"(?i:authorization[\\'\"]{0,4}\]?\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:bearer|token|basic|api-?key)\s{1,3})"
+    r"(?P<secret>(?P<body>[A-Za-z0-9_.~+/=-](?:[A-Za-z0-9_.~+/=!#%&:@^?-]|\*(?=[A-Za-z0-9])){19,}+))"
+)
+
+_COOKIE = (
+    r"(?i)cookie[\\'\"]{0,4}\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:[\w.-]{1,40}=[^\s;'\"]{0,15};\s?){0,8}+[\w.-]{1,40}="
+    r"(?P<secret>(?P<body>[\w.%+/~=-]{16,}+)(?:;\s?(?!(?:path|domain|max-age|samesite)=)[\w.-]{1,40}=[^\s;'\"]{0,4000}+)*+)"
+)
+
+HEADER_SHAPES = (
+    with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
+    Shape("cookie", ("cookie",), _COOKIE, values.is_random_body, folded=True),
+)
+"""Values in headers of HTTP, which may have signs between short words."""
 
 
 _END_SIGNS = r"\s\"'`|<>,;{}()\[\]"
 _PASSWORD_VALUE = rf"(?P<secret>[^{_END_SIGNS}]{{5,127}}[^{_END_SIGNS}.:\\*])(?P<call>\(?)"
 _NAMED_PASSWORD = rf"{_PASSWORD}(?:{_SIGN}){_PASSWORD_VALUE}"
 
-PASSWORD_SHAPES = (
-    Shape("assigned-secret", PASSWORDS, _NAMED_PASSWORD, values.is_password, folded=True, is_sure=values.never),
+_COMMANDS = ("sshpass ", "identified ", "create user ", "alter user ", "create role ", "alter role ")
+_PASSWORD_OF_COMMAND = (
+    r"(?:(?i:sshpass)\s{1,3}-p\s{0,3}['\"]?"
+    r"|(?:IDENTIFIED|(?i:(?:create|alter)\s(?:user|role)\s[^;]{0,80}?(?:identified|password)))"
+    rf"(?i:\s[\w\s]{{0,40}}?by)?(?i:\spassword)?\s{{1,3}}['\"]){_PASSWORD_VALUE}"
 )
-"""Values after a name of a password, which may be short and have any signs."""
+
+PASSWORD_SHAPES = tuple(
+    Shape("assigned-secret", anchors, pattern, values.is_password, folded=True, is_sure=values.never)
+    for anchors, pattern in ((PASSWORDS, _NAMED_PASSWORD), (_COMMANDS, _PASSWORD_OF_COMMAND))
+)
+"""Values after a name of a password, or in a command of a shell or of SQL. These may be short and have any signs."""
 
 
 def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
@@ -187,6 +204,7 @@ SERVICES = (
     *("sq0atp-", "sbp_", "sb_secret_", "lsv2_", "r8_", "jina_", "figd_", "nfp_", "rnd_", "phx_", "phc_", "sntrys_"),
     *("sntryu_", "e2b_", "fw_", "glc_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "rubygems_", "lin_oauth_"),
     *("shippo_live_", "rzp_live_", "sk_", "tfp_", "ory_pat_", "dt0c01.", "dp.pt.", "dp.st.", "atlasv1."),
+    *("HRKU-", "xkeysib-", "xsmtpsib-"),
 )
 """The beginnings of keys of services that have no shape of their own."""
 
@@ -206,7 +224,7 @@ TOKEN_SHAPES = (
     common("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{27,}+"),
     common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" + TAIL),
     common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}" + TAIL),
-    common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}" + TAIL),
+    common("notion-token", "ntn_ secret_", r"(?:ntn_[A-Za-z0-9]{40,}+|secret_[A-Za-z0-9]{43}" + TAIL + ")"),
     common("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
     common("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
     common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
@@ -257,10 +275,14 @@ TOKEN_SHAPES = (
     ),
     # Prefixes with no sign at their ends.
     common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
+    common("airtable-token", "", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}" + TAIL, r"\.[0-9a-f]{64}", WORD_EDGE),
+    common("paypal-token", "", r"access_token\$[a-z]{7,10}\$[0-9a-z]{16}\$[0-9a-f]{32}" + TAIL, r"\$[0-9a-z]{16}\$"),
     common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
     common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
     common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
     wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
+    common("tencent-secret-id", "AKID", r"AKID[A-Za-z0-9]{32}" + TAIL),
+    common("alibaba-access-key-id", "LTAI", r"LTAI(?=[A-Za-z]{0,19}[0-9])(?:[A-Za-z0-9]{8})?[A-Za-z0-9]{12}" + TAIL),
     common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"Q~(?<=\dQ~)", WORD_EDGE),
     common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
     common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),

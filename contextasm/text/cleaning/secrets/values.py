@@ -127,7 +127,8 @@ def is_random_value(match: re.Match[str]) -> bool:
 def is_password(match: re.Match[str]) -> bool:
     """Whether the group `secret` has letters and other signs as passwords have them, and is not a name."""
     value = match["secret"]
-    if match["other"] or _is_named(match) or re.search(_ORDINARY, value) or not re.search("[A-Za-z]", value):
+    is_other = match.groupdict().get("other")
+    if is_other or _is_named(match) or re.search(_ORDINARY, value) or not re.search("[A-Za-z]", value):
         return False
     has_sign = re.search(r"[!@#$%^&*?]", value)
     if not has_sign and is_words(value) and not re.search(r"^(?=.*[a-z])(?=.*[A-Z]).*[0-9]{2}", value):
