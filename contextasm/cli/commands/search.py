@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Annotated, Literal, TypedDict
@@ -65,8 +64,8 @@ def show_hits(
     if archive:
         topic = searched_topic(options, typed, everywhere=everywhere)
         return _search_archives(options, topic, top, json=json, quiet=quiet)
-    watch = partial(output.build_progress, doing="searching", quiet=quiet)
-    found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top, watch=watch)
+    with output.progress_line("searching", quiet=quiet):
+        found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top)
     output.show_taken("" if quiet else found.taken)
     if json:
         hits = [hit_data(*hit) for hit in found.hits]
