@@ -150,14 +150,9 @@ _DUMB = {None, "dumb"}
 """Values of TERM for a terminal that takes no control codes."""
 
 
-def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return bool(sys.stdout and sys.stdout.isatty())
-
-
 def is_rich_terminal() -> bool:
     """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
-    return is_terminal() and not is_plain_terminal()
+    return bool(sys.stdout and sys.stdout.isatty()) and not is_plain_terminal()
 
 
 def is_plain_terminal() -> bool:
