@@ -116,7 +116,7 @@ def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
     from contextasm.workspace.editing.files import locked
 
     with ExitStack() as held:
-        with progress_line(lambda: f"waiting for another ctxasm to write in {workspace.root}", quiet=quiet):
+        with progress_line(f"waiting for another ctxasm to write in {workspace.root}", quiet=quiet):
             show_recovery(held.enter_context(locked(workspace, edits=False)))
         yield
 

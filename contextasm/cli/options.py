@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from contextasm.cli.command_line import Argument, flag_names
-from contextasm.cli.output import build_progress, format_json, require_stdout, write_receipt
+from contextasm.cli.output import format_json, progress_line, require_stdout, write_receipt
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import prepare_build, process_environment
@@ -72,7 +72,6 @@ def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, loc
 
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:
-    """The context of a build; for None, of the prepared one in full. A slow build shows its progress on a terminal."""
-    counting = f", counting with {prepared.build.request.tokenizer}"
-    with build_progress(prepared, "building", counting, quiet=quiet):
+    """The context of a build; for None, of the prepared one in full. A slow build shows its seconds on a terminal."""
+    with progress_line("building", quiet=quiet):
         return prepared.run(build)

@@ -8,10 +8,9 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors, utf8_text
 from contextasm.text.cleaning.clean import clean_text, clean_value, decode_text, without_ci_commands
 from contextasm.text.names.templates import one_line
@@ -151,14 +150,9 @@ _DUMB = {None, "dumb"}
 """Values of TERM for a terminal that takes no control codes."""
 
 
-def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return bool(sys.stdout and sys.stdout.isatty())
-
-
 def is_rich_terminal() -> bool:
     """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
-    return is_terminal() and not is_plain_terminal()
+    return bool(sys.stdout and sys.stdout.isatty()) and not is_plain_terminal()
 
 
 def is_plain_terminal() -> bool:
@@ -307,43 +301,10 @@ SILENT_SECONDS = 1.0
 
 ERASE_LINE = "\r\x1b[K"
 
-BAR_WIDTH = 30
-"""Columns of a bar."""
-
-
-def build_progress(
-    prepared: PreparedBuild, doing: str, also: str = "", *, quiet: bool = False
-) -> AbstractContextManager[None]:
-    """Show how many files a build has read, or how much of an index is made.
-
-    `doing` says what the command does, and `also` what follows the number of files.
-    """
-    reads = getattr(prepared.build.workspace, "reads", ())
-    steps = getattr(prepared.build.memory_index, "steps", None)
-
-    def describe() -> str:
-        share = steps.share if steps else None
-        if share is None:
-            return f"{doing}: {len(reads):,} files read{also}"
-        return f"{doing}: indexing memories {_bar(share)} {share:.0%}"
-
-    return progress_line(describe, quiet=quiet, after=SILENT_SECONDS)
-
-
-def _bar(share: float) -> str:
-    """A bar without colours: its line is cleaned of all codes."""
-    from rich.console import Console
-    from rich.progress_bar import ProgressBar
-
-    console = Console(file=sys.stderr, color_system=None)
-    with console.capture() as capture:
-        console.print(ProgressBar(1.0, share, width=BAR_WIDTH), end="")
-    return capture.get()
-
 
 @contextmanager
-def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SILENT_SECONDS) -> Iterator[None]:
-    """Show the description, with the seconds so far, each second from `after` on.
+def progress_line(doing: str, *, quiet: bool = False, after: float = SILENT_SECONDS) -> Iterator[None]:
+    """Show what the command does, with the seconds so far, each second from `after` on.
 
     Nothing is shown in a pipe, on a dumb terminal, or with `quiet`.
     """
@@ -357,7 +318,7 @@ def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SI
     def show() -> None:
         wait = after
         while not done.wait(wait):
-            line = shown_line(f"ctxasm: {describe()} ({time.monotonic() - started:.0f} s)")
+            line = shown_line(f"ctxasm: {doing} ({time.monotonic() - started:.0f} s)")
             sys.stderr.write(f"{ERASE_LINE}{line}")
             sys.stderr.flush()
             wait = 1.0

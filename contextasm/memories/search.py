@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import USED_IN_SEARCH, Options, ProcessEnvironment
@@ -56,25 +55,17 @@ class SearchResult(NamedTuple):
 
 
 def best_memories(
-    options: Options,
-    text: str,
-    process: ProcessEnvironment,
-    *,
-    everywhere: bool,
-    top: int,
-    watch: Callable[[PreparedBuild], AbstractContextManager[None]] = lambda _prepared: nullcontext(),
+    options: Options, text: str, process: ProcessEnvironment, *, everywhere: bool, top: int
 ) -> SearchResult:
     """The `top` best memories for a text, ranked as a build with this topic ranks them.
 
     They are the memories of the agent or team that the options name, or of both; without a name, the ones that a build
-    would search; with `everywhere`, all memories of agents, teams and the project. The search runs inside of what
-    `watch` makes of it, such as to show its progress. Raises `ContextasmError`.
+    would search; with `everywhere`, all memories of agents, teams and the project. Raises `ContextasmError`.
     """
     topic = searched_topic(options, text, everywhere=everywhere)
     narrow = _narrowing(options, everywhere=everywhere, top=top)
     prepared = prepare_build(options._replace(topic=topic), process, restrict_profile=narrow)
-    with watch(prepared):
-        return _search_layers(prepared, top)
+    return _search_layers(prepared, top)
 
 
 def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:

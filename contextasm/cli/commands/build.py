@@ -144,9 +144,7 @@ def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
     from contextasm.cli.owner import recover_first
 
-    with output.progress_line(
-        lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet
-    ):
+    with output.progress_line(f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
         recover_first(job.workspace, edits=flags.touch)
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
@@ -15,10 +12,10 @@ from contextasm.config.input.options import USED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.search import best_memories, searched_topic
-from contextasm.model import ContextasmError, Memory, Problem, Score
+from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.documents import HitData, hit_data
 from contextasm.rendering.json_codec import Count
-from contextasm.rendering.tables import format_columns, hit_rows
+from contextasm.rendering.tables import hit_rows
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import OwnerKind
 from contextasm.upkeep.archive import ArchiveHit, search_archives
@@ -65,14 +62,14 @@ def show_hits(
     if archive:
         topic = searched_topic(options, typed, everywhere=everywhere)
         return _search_archives(options, topic, top, json=json, quiet=quiet)
-    watch = partial(output.build_progress, doing="searching", quiet=quiet)
-    found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top, watch=watch)
+    with output.progress_line("searching", quiet=quiet):
+        found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top)
     output.show_taken("" if quiet else found.taken)
     if json:
         hits = [hit_data(*hit) for hit in found.hits]
         output.write_json(SearchDocument, {"searched": found.searched, "hits": hits})
     elif found.hits:
-        output.write_stdout(output.shown(_hit_table(found.hits)))
+        output.write_table(*hit_rows(found.hits))
     if quiet:
         return int(not found.hits)
     one = "memory" if found.noun == "memories" else "line"
@@ -80,8 +77,6 @@ def show_hits(
 
 
 run = Command(show_hits, USED_IN_SEARCH)
-
-Hit = tuple["Memory", "Score"]
 
 
 def _search_archives(options: Options, topic: str, top: int, *, json: bool, quiet: bool) -> int:
@@ -120,20 +115,3 @@ def _refuse_options_of_builds(options: Options) -> None:
         if field not in {"workspace", "agent", "team", "audience"} and getattr(options, field) != default:
             what = "archives are searched only by their words"
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
-
-
-def _hit_table(hits: Sequence[Hit]) -> str:
-    """The hits as a table; on a terminal one block for each hit, with its text wrapped between words."""
-    header, rows, right = hit_rows(hits)
-    if not output.is_terminal():
-        return format_columns(header, rows, right)
-    return "\n".join(_hit_block(header, row, get_terminal_size().columns) for row in rows)
-
-
-def _hit_block(header: Sequence[str], row: Sequence[str], columns: int) -> str:
-    """A hit for a terminal: score and place, the parts of the score, and the text."""
-    score, *parts, name, place, kind, text = row
-    indent = " " * (len(score) + 2)
-    shares = "  ".join(f"{title} {part}" for title, part in zip(header[1:], parts, strict=False))
-    lines = wrap(text, max(columns, 40), initial_indent=indent, subsequent_indent=indent)
-    return "\n".join([f"{score}  {place}", f"{indent}{name}  {kind}", f"{indent}{shares}", *lines]) + "\n"

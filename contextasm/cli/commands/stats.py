@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from shutil import get_terminal_size
-from textwrap import fill
+from math import ceil
 from typing import Annotated
 
 from contextasm.cli import output
@@ -24,7 +21,6 @@ from contextasm.records.uses import count_uses
 from contextasm.rendering.tables import Table
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
-from contextasm.text.names.templates import one_line
 from contextasm.upkeep.feedback import FEEDBACK_DAYS
 from contextasm.upkeep.stats import Contributor, Duplicate, Growth, OwnerSize, StatsDocument, WorkspaceStats, stats_data
 from contextasm.workspace.folder import Folder
@@ -66,7 +62,8 @@ def stats(
         output.write_json(StatsDocument, data | {"date": str(day), "tokenizer": counter.name, "hosts": hosts})
     else:
         tables = _tables(figures, growth, context, hosts, top)
-        output.write_stdout("\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in tables))
+        texts = (f"{output.shown_line(title)}\n{output.format_table(*table)}" for title, table in tables)
+        output.write_stdout("\n".join(texts))
         output.show_problems(problems)
         output.show_lacking(documents, "counts")
         if advice:
@@ -108,35 +105,17 @@ def _read_files(job: PreparedBuild) -> Sequence[Document | Problem | None]:
     return [workspace.read(path) for path in paths]
 
 
-_BAR = 20
+_BAR = 12
 """Columns of the longest bar."""
-
-_LEAST_COLUMNS = 60
-"""Columns of a terminal below which no bars are drawn: the figures need the room."""
 
 _LONGEST_TEXT = 60
 """Characters of a memory's text in a table."""
 
 
 def _bar(value: int, most: int, whole: int) -> str:
-    """A bar for a value if `most` has the whole width, and up to `whole` the rest of the bar, fainter.
-
-    It is of blocks on a terminal that takes them, else of ASCII; none on a narrow terminal.
-    """
-    width = 0 if output.is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
-    full, rest = ("█", "░") if output.is_rich_terminal() and _takes_utf8() else ("#", ".")
-    longest = max(most, 1)
-    return (full * _columns(value, longest, width)).ljust(_columns(whole, longest, width), rest)
-
-
-def _columns(value: int, most: int, width: int) -> int:
-    """Columns for a value, at least one for any that is above 0."""
-    return min(width, max(round(value * width / most), 1)) if value > 0 and width else 0
-
-
-def _title(title: str) -> str:
-    line = output.shown(one_line(title))
-    return fill(line, max(get_terminal_size().columns, 1)) if output.is_terminal() else line
+    """A bar for a value if `most` has the whole width, with dots for the rest of `whole`."""
+    columns, all_columns = (ceil(number * _BAR / max(most, 1)) for number in (value, whole))
+    return ("#" * columns).ljust(all_columns, ".")
 
 
 def _tables(
@@ -241,34 +220,3 @@ def _layer_table(context: Context) -> Table:
     ]
     wanted = [usage.wanted for usage in usages]
     return _bar_table(("layer", "limit", "needs", "gets", "lacks"), rows, [each.used for each in usages], *wanted)
-
-
-def _takes_utf8() -> bool:
-    """Whether the person's locale, and the stream, have letters beyond ASCII."""
-    named = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
-    return "utf" in named.casefold() and "utf" in (sys.stdout.encoding or "").casefold()
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
-    """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
-    if not any(row[-1] for row in rows):  # no bars
-        header, rows = header[:-1], [row[:-1] for row in rows]
-    if not output.is_terminal() or (output.is_rich_terminal() and _takes_utf8()):
-        return output.format_table(header, rows, right)
-    return _fitting(header, rows, right, get_terminal_size().columns)
-
-
-def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], columns: int) -> str:
-    """Plain columns that fit a terminal: the longest cells are shortened."""
-    from rich.cells import cell_len, set_cell_size
-
-    widths = [max(len(row[number]) for row in (header, *rows)) for number in range(len(header))]
-    if not header[-1] and sum(widths) + 2 * (len(widths) - 1) > columns:  # bars give way first
-        header, rows, widths = header[:-1], [row[:-1] for row in rows], widths[:-1]
-    while sum(widths) + 2 * (len(widths) - 1) > columns and max(widths) > 4:
-        widths[widths.index(max(widths))] -= 1
-    cut = [[_shortened(cell, width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]
-    lines = output.format_plain_table(cut[0], cut[1:], right).splitlines()
-    # Letters of some scripts take two columns.
-    fit = (line if cell_len(line) <= columns else set_cell_size(line, columns).rstrip() for line in lines)
-    return "".join(f"{line}\n" for line in fit)

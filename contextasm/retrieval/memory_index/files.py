@@ -12,7 +12,6 @@ from typing import Any
 
 from contextasm.model import Document, FolderFacts, Problem, StampedWorkspace
 from contextasm.retrieval.memory_index.database import IndexConnection, from_json, to_json, use_database
-from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.pool import EntryKind
 from contextasm.text.cleaning.clean import hidden_problems
 
@@ -61,7 +60,6 @@ class CurrentFiles:
         now: float,
         kind: EntryKind[Any],
         paths: Sequence[str],
-        steps: IndexingSteps,
         unfit: Mapping[str, Problem],
     ) -> None:
         """The files at `paths`, in the order of the pool. `now` is in seconds since 1970.
@@ -70,7 +68,6 @@ class CurrentFiles:
         """
         self.stamps: Mapping[str, str] = settled_stamps(workspace, now, paths)
         """Stamp of each path (`settled_stamps`)."""
-        self.steps = steps
         self._workspace = workspace
         self._kind = kind
         self._unfit = unfit

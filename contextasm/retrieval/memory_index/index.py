@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from contextasm.model import EntryPool, Problem, StampedWorkspace, T
-from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.pool import MANY, EntryKind
 
 
@@ -32,8 +31,6 @@ class MemoryIndexes:
         self._unfit = unfit
         self._now = now
         self._database = database
-        self.steps = IndexingSteps()
-        """Steps of the index that is being made."""
 
     def query(
         self,
@@ -59,7 +56,7 @@ class MemoryIndexes:
         from contextasm.retrieval.memory_index.stored_pool import StoredPool
 
         def answer(connection: IndexConnection) -> T | None:
-            files = CurrentFiles(self._workspace, self._now(), kind, paths, self.steps, self._unfit)
+            files = CurrentFiles(self._workspace, self._now(), kind, paths, self._unfit)
             pool = StoredPool(connection, kind, "\0".join((kind.name, *patterns)), files)
             return pool.answer(use, MANY, new=new)
 

@@ -114,7 +114,6 @@ class StoredPool:
         same, changed, removed = self._compare(number)
         query = "UPDATE files SET stamp = ? WHERE pool = ? AND path = ?"
         self._connection.executemany(query, [(files.stamps[path], number, path) for path in sorted(same)])
-        files.steps.begin(len(changed))
         batch: list[str] = []
         entries = 0
         for path in changed:
@@ -122,11 +121,8 @@ class StoredPool:
                 break
             batch.append(path)
             entries += len(files.read(path).entries)
-            files.steps.step()
         is_sparse = _FileWriter(self._connection, number, self._kind, files).write(batch, removed)
-        if is_whole := len(batch) == len(changed):
-            files.steps.begin(0)
-        return is_whole, is_sparse
+        return len(batch) == len(changed), is_sparse
 
 
 class _FileWriter:
@@ -150,7 +146,6 @@ class _FileWriter:
         for path, decided in self._decide(changed).items():
             self._write_file(path, decided)
             self._files.forget(path)
-            self._files.steps.step()
         save_columns(self._connection, self._pool, self._columns)
         save_postings(self._connection, self._pool, self._postings)
         for name, places in self._lists.items():

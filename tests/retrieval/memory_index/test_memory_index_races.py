@@ -13,7 +13,6 @@ from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection, remove_database
 from contextasm.retrieval.pool import MEMORIES
-from contextasm.retrieval.search.inverted_index import IndexEntry, entry_facts
 from contextasm.workspace.folder import Folder
 from tests.retrieval.memory_index.test_memory_index import built, database, indexes, medium, memory, pools, same
 
@@ -102,22 +101,6 @@ def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch:
     of_memories = {path for path in opened if "memories" in path}
     assert {f"agents/a/memories/{number:03}.md" for number in range(5, 12)} <= of_memories
     assert len(of_memories) < 12
-
-
-def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shares: list[float] = []
-    used = indexes(Folder(medium))
-    assert used.steps.share is None
-
-    def noted(entry: IndexEntry, *others: Any) -> tuple[tuple[int, ...], list[str]]:
-        shares.append(used.steps.share or 0.0)
-        return entry_facts(entry, *others)
-
-    monkeypatch.setattr(stored_pool, "entry_facts", noted)
-    patterns = ["agents/a/memories/*.md"]
-    used.query(MEMORIES, patterns, Folder(medium).list(patterns[0]), lambda pool: pool.size, new=True)
-    assert 0.5 <= shares[0] < shares[len(shares) // 2] < shares[-1] < 1
-    assert used.steps.share is None
 
 
 def test_files_with_new_times_alone_are_not_held(medium: Path) -> None:
