@@ -51,7 +51,7 @@ def assemble(build: Build) -> Context:
         where = str(error.filename or "workspace")
         raise ContextasmError(where, f"can't be read: {error.strerror or error}", "try again") from error
     except MemoryError as error:
-        raise ContextasmError("memory", "there is too little for this build", "leave large files out") from error
+        raise ContextasmError("memory", "this build needs more than there is", "leave out large files") from error
 
 
 def _assemble(build: Build) -> Context:
@@ -63,11 +63,11 @@ def _assemble(build: Build) -> Context:
     coherence = context_coherence(context)
     if coherence is None or coherence >= least:
         return context
-    figures = f"{coherence:g}, below {least:g}: the fragments share few words, or contradict"
+    figures = f"{coherence:g}, below {least:g}, because the fragments share few words or contradict each other"
     problem = Problem("low-coherence", "coherence", 0, f"is {figures}")
     if build.profile.fallback == CONCATENATE:
         context = _assemble_once(_without_ranking(build, context))
-        what = f"was {figures}; so scores are ignored, and the fragments keep the order of their sources"
+        what = f"was {figures}; scores are ignored, and the fragments keep the order of their sources"
         problem = problem._replace(message=what)
     return context._replace(problems=(*context.problems, problem))
 
@@ -128,8 +128,8 @@ def _assemble_once(asked: Build) -> Context:
 def _no_messages(context: Context) -> Iterator[Problem]:
     messages = (each.message for each in context.decisions if each.message)
     if context.request.format == "chat-anthropic" and all(message.role == "tool" for message in messages):
-        message = "the request has no message, and the API refuses such a request"
-        hint = "add a message of the user before you send it, or hand in the conversation with --history"
+        message = "the request has no message, so the API will refuse it"
+        hint = "add a message of the user, or give the conversation with --history"
         yield Problem("no-messages", "chat-anthropic", 0, message, hint)
 
 

@@ -63,7 +63,7 @@ def test_build_gives_the_bytes_of_the_command(words: tuple[str, ...], options: M
     ("options", "words"),
     [
         ({"budget": True}, "budget: is of the type bool: give a number"),
-        ({"budget": 4000.5}, "4000.5 is not a number of tokens"),
+        ({"budget": 4000.5}, "`4000.5` is not a number of tokens"),
         ({"budget": float("nan")}, "budget: the number is out of range"),
         ({"agent": 5}, "agent: is of the type int: give a text"),
         ({"exclude": ["a", 1]}, "exclude: is of the type int: give a text"),
@@ -72,7 +72,7 @@ def test_build_gives_the_bytes_of_the_command(words: tuple[str, ...], options: M
         ({"open": 7}, "open: is of the type int: give a path, or a list of paths"),
         ({"layers": "L3=300"}, "layers: is of the type str: give a mapping"),
         ({"layers": {"L3": [1]}}, "layers: L3: is of the type list: give a number"),
-        ({"variables": {"a=b": "c"}}, "variables: has a name that is empty or has a `=` in it"),
+        ({"variables": {"a=b": "c"}}, "variables: has an empty name, or a name with `=`"),
         ({"workspace": "a\0b"}, "workspace: contains a NUL character"),
         ({"topic": "\ud800"}, "topic: character 1 is not valid Unicode"),
         ({"date": 20250310}, "date: is of the type int"),
@@ -89,23 +89,23 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
     fill(tmp_path, {})
     remember = partial(contextasm.remember, workspace=tmp_path)
     for call, words in (
-        (lambda: contextasm.owners("agnt", tmp_path), "kind: unknown value agnt: did you mean agent?"),  # type: ignore[arg-type]
-        (lambda: contextasm.count("x", tokenizer="o200k"), "--tokenizer: unknown tokenizer o200k: did you mean"),
-        (lambda: contextasm.fit("x", "many"), "budget: many is not a number of tokens"),
-        (lambda: contextasm.fit("x", 5, keep="top"), "keep: unknown value top"),  # type: ignore[arg-type]
+        (lambda: contextasm.owners("agnt", tmp_path), "kind: unknown value `agnt`: did you mean agent?"),  # type: ignore[arg-type]
+        (lambda: contextasm.count("x", tokenizer="o200k"), "--tokenizer: unknown tokenizer `o200k`: did you mean"),
+        (lambda: contextasm.fit("x", "many"), "budget: `many` is not a number of tokens"),
+        (lambda: contextasm.fit("x", 5, keep="top"), "keep: unknown value `top`"),  # type: ignore[arg-type]
         (lambda: contextasm.fit("x" * 99, 4), "budget: 4 tokens are too few for a line and its marker: give more"),
         (lambda: contextasm.count(7), "text: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.search("x", top=0, workspace=tmp_path), "top: the number is out of range"),
         (lambda: contextasm.search("x", everywhere=1, workspace=tmp_path), "everywhere: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.find_memory(7, workspace=tmp_path), "name: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.render("text"), "context: is of the type str"),  # type: ignore[arg-type]
-        (lambda: remember("a", audience="Shraed"), "audience: unknown value Shraed: did you mean shared?"),
+        (lambda: remember("a", audience="Shraed"), "audience: unknown value `Shraed`: did you mean shared?"),
         (lambda: remember("a", audience=""), "audience: unknown value"),
         (lambda: remember("a", force="no"), "force: is of the type str: give True or False"),  # type: ignore[arg-type]
         (lambda: remember("a", tags=["b", None]), "tags: is of the type NoneType"),  # type: ignore[list-item]
         (lambda: remember("a", supersedes="m-1"), "m-1"),
         (lambda: remember(b"a"), "text: is of the type bytes"),  # type: ignore[arg-type]
-        (lambda: remember("a", expires="Friday"), "expires: Friday is not a date"),
+        (lambda: remember("a", expires="Friday"), "expires: `Friday` is not a date"),
         (lambda: remember("a", expires=5), "expires: is of the type int: give a text"),  # type: ignore[arg-type]
         (lambda: remember("a", valid_from=date(2025, 3, 2), expires="2025-03-01"), "expires: is before the first day"),
         (lambda: contextasm.log(5, workspace=tmp_path), "text: is of the type int"),  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
 
 def test_unknown_parameter_is_a_type_error_with_the_known_ones() -> None:
     with pytest.raises(
-        TypeError, match=r"unexpected keyword argument 'agnt': did you mean agent\? \(there are: agent, "
+        TypeError, match=r"unexpected keyword argument 'agnt': did you mean agent\? \(available: agent, "
     ):
         contextasm.build(agnt="luna")  # type: ignore[call-arg]
 

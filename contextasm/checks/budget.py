@@ -54,8 +54,8 @@ def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
             cases.append(_Case(context, Layer(""), context.tokens, context.request.budget, path))
     for case, builds in _worst_cases(cases):
         excess = _token_count(case.wanted - case.limit)
-        hint = f"take {excess} out of it, or give `budget` {_sufficient_limit(case.wanted)} ({builds})"
-        message = "what is always shown is larger than the whole budget, so nothing else is shown"
+        hint = f"shorten this file by {excess}, or set `budget` to {_sufficient_limit(case.wanted)} ({builds})"
+        message = "the required layers are larger than the budget, so nothing else is shown"
         yield error_finding(case.path, 0, message, hint)
 
 
@@ -87,7 +87,7 @@ def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
     ]
     for case, builds in _worst_cases(cases):
         usage = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds})"
-        hint = f"{usage}: raise `budget`, or shorten what is longest"
+        hint = f"{usage}: raise `budget`, or shorten the longest texts"
         yield warning_finding(path, line, "the document nearly fills the budget", hint)
 
 
@@ -104,7 +104,7 @@ def check_truncated(inspection: Inspection) -> Iterator[Finding]:
         # Logs give way to newer ones day by day: at their own limit that is what the limit is for.
         has_logs = any(source.is_log and source.is_running_text for source in case.layer.query.traits)
         make_finding = note_finding if has_logs and case.limit == case.own_limit else warning_finding
-        hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
+        hint = f"it needs {_token_count(case.wanted)} and may take {case.limit:,} ({builds}): {_room_hint(case)}"
         yield make_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
 
 
@@ -126,10 +126,10 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
             cases.append(case._replace(path=first_cut.path))
     for case, builds in _worst_cases(cases):
         is_own_limit = case.limit == case.own_limit
-        cause = "its own limit is too small for a line of it" if is_own_limit else "the layers before it leave no room"
-        hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
+        cause = "its limit is too small for one line" if is_own_limit else "the layers before it leave no room"
+        hint = f"it needs {_token_count(case.wanted)} and may take {case.limit:,} ({builds}): {_room_hint(case)}"
         if not is_own_limit:
-            hint += f", or hold room for it with `reserve` in `layers` of {FILE}"
+            hint += f", or set its `reserve` in `layers` of {FILE}"
         yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} gets nothing: {cause}", hint)
 
 
@@ -175,7 +175,7 @@ def _room_hint(case: _Case) -> str:
     else:
         increase = "raise `budget`"
     excess = case.wanted - case.limit
-    return f"take {_token_count(excess)} out, or {increase}" if excess > 0 else increase
+    return f"remove {_token_count(excess)}, or {increase}" if excess > 0 else increase
 
 
 def _worst_cases(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:

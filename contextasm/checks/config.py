@@ -120,8 +120,8 @@ READ_HINTS = {
     "not-a-file": "replace it with a file, or remove it",
     "bad-name": "rename it",
     "not-a-folder": "replace it with a folder, or remove it",
-    "too-large": "split it, or take it away",
-    "outside-workspace": "put a copy of the file into the workspace in place of the link",
+    "too-large": "split it, or remove it",
+    "outside-workspace": "replace the link with a copy of the file",
 }
 """Hint for a file that can't be read, by the problem's code."""
 
@@ -157,13 +157,13 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
         for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
             document = inspection.workspace.read(path)
             if document is None:
-                hint = f"write it, or run `ctxasm init --agent {agent}`, which keeps what is there"
+                hint = f"write the file, or run `ctxasm init --agent {agent}`, which overwrites nothing"
                 if not values.is_name(agent):
                     hint = f"rename the folder: {values.NAME_HINT}"
                 yield error_finding(path, 0, "is missing, so this agent can't be built", hint)
             elif isinstance(document, Document) and not document.text.strip():
-                hint = "write into it who the agent is, or how it works"
-                yield error_finding(path, 0, "is empty, but always shown", hint)
+                hint = "describe who the agent is, or how it works"
+                yield error_finding(path, 0, "the file is empty, but every context shows it", hint)
 
 
 BUILD_PROBLEMS = {
@@ -187,7 +187,7 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
             is_file = problem.path in inspection.documents
             path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
             message = f"{subject}{problem.message} ({problem.code})"
-            hint = problem.hint or "correct it; `ctxasm explain` shows every decision"
+            hint = problem.hint or "run `ctxasm explain` to see every decision"
             # `@~/notes.md` is the person's own file, which hosts read and a workspace does not.
             make_finding = note_finding if problem.code == "home-import" else warning_finding
             findings[make_finding(path, problem.line, message, hint)] = None

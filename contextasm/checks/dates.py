@@ -25,7 +25,7 @@ def check_log_names(inspection: Inspection) -> Iterator[Finding]:
     for path, forms in inspection.logs.items():
         name = path.rpartition("/")[2]
         if not dated_name(path, forms)[0]:
-            hint = f"name it {' or '.join(forms) or 'YYYY-MM-DD'}.md, or move it to where it is read"
+            hint = f"rename it to {' or '.join(forms) or 'YYYY-MM-DD'}.md, or move it to another folder"
             yield warning_finding(path, 0, f"{name} is not a date, so it is never read as a log", hint)
 
 
@@ -34,8 +34,8 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
     for path, forms in inspection.logs.items():
         written, day, _ = dated_name(path, forms)
         if written and not day:
-            message = f"there is no {written}, so the log is never read"
-            yield error_finding(path, 0, message, "rename it to its day")
+            message = f"{written} is not a day of the calendar, so the log is never read"
+            yield error_finding(path, 0, message, "rename the file to its date")
     for path, (_, problems) in inspection.memories.items():
         for problem in problems:
             if problem.code == "bad-memory-date":
@@ -44,7 +44,7 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
         for part in parts(document.text.split("\n")):  # as the memories are read
             title_date = leading_date_form(part.title)
             if title_date and not parse_date(title_date):
-                message = f"there is no {title_date}, so the memories below count as undated"
+                message = f"{title_date} is not a day of the calendar, so the memories below it have no date"
                 yield error_finding(path, document.line + part.first, message, "correct the heading")
 
 
@@ -53,14 +53,14 @@ def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
     misdated = {finding.path for finding in check_date_mismatch(inspection)}
     for path, log_day in _dated_logs(inspection):
         if log_day > inspection.day and path not in misdated:
-            message = f"is dated after {_build_day_words(inspection)}, so it is not shown"
+            message = f"the log is dated after {_build_day_words(inspection)}, so it is not shown"
             yield warning_finding(path, 0, message, _future_hint(inspection, "rename it"))
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
             days = ((name, getattr(memory, name)) for name in DAYS if name not in VALIDITY)
             for name, day in days:
                 if day and date.fromisoformat(day) > inspection.day:
-                    message = f"{name} is {day}, after {_build_day_words(inspection)}"
+                    message = f"`{name}` is {day}, which is after {_build_day_words(inspection)}"
                     yield warning_finding(path, memory.line, message, _future_hint(inspection, "correct it"))
 
 
@@ -77,8 +77,8 @@ def _build_day_words(inspection: Inspection) -> str:
 
 def _future_hint(inspection: Inspection, correction: str) -> str:
     if origin := _date_setting(inspection):
-        return f"{correction} if it is a mistake; else set a later date ({origin})"
-    return f"{correction} if it is a mistake; else it is shown from that day on"
+        return f"if this is a mistake, {correction}; otherwise set a later date ({origin})"
+    return f"if this is a mistake, {correction}; otherwise it is shown from that day on"
 
 
 # --- Name, title and neighbours --------------------------------------------------------------------------------------
@@ -107,14 +107,14 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
         gap = _day_elsewhere(day, others, _MONTHS_AND_YEARS, taken=False)
         if title_date:
             line, words = title_date
-            hint = f"rename the file to {gap}.md, where its neighbours are" if gap else "correct the name or the title"
-            yield warning_finding(path, line, f"is named {day} and titled {words}", hint)
+            hint = f"rename the file to {gap}.md, near its neighbours" if gap else "correct the name or the date"
+            yield warning_finding(path, line, f"the log is named {day}, but its text is dated {words}", hint)
         elif gap:
-            message = f"is named {day}, far from the other logs, which have a gap at {gap}"
-            yield warning_finding(path, 0, message, f"rename it to {gap}.md if that is its day")
+            message = f"no other log is near {day}, but the log of {gap} is missing"
+            yield warning_finding(path, 0, message, f"if that is its day, rename it to {gap}.md")
         elif twin := _day_elsewhere(day, others, _YEARS, taken=True):
-            message = f"is named {day}, far from the other logs, which have {twin}"
-            yield warning_finding(path, 0, message, f"move its text to {twin}.md if that is its day")
+            message = f"no other log is near {day}, but there is a log of {twin}"
+            yield warning_finding(path, 0, message, f"if that is its day, move its text to {twin}.md")
 
 
 def _differing_title_date(document: Document, day: date) -> tuple[int, str] | None:

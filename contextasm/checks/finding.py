@@ -98,8 +98,8 @@ def baseline_text(findings: Sequence[Finding]) -> str:
 def refuse_other_text(text: str, where: str) -> None:
     """Raise `ContextasmError` for a file's text that is neither blank nor a baseline, damaged ones included."""
     if text.strip() and _BASELINE not in text:
-        hint = "name another file, or remove this one first"
-        raise ContextasmError(f"--baseline {where}", "this file is not a baseline, and would be replaced", hint)
+        hint = "name another file, or remove this file first"
+        raise ContextasmError(f"--baseline {where}", "this file is not a baseline, so it is not replaced", hint)
 
 
 def split_accepted(
@@ -120,7 +120,7 @@ def split_accepted(
 
 
 def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
-    hint = "resolve it by hand if it is a merge conflict, or write it again with --update-baseline"
+    hint = "resolve its merge conflict, or write it again with --update-baseline"
     try:
         baseline = load_json(text, where, takes_halves=True)
     except ContextasmError as error:
@@ -135,7 +135,7 @@ def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:
     names = ("id", "severity", "path", "message", "fingerprint")
     is_complete = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in names)
     if not isinstance(row, dict) or not is_complete or row["severity"] not in get_args(Severity):
-        raise ContextasmError(where, f"an accepted finding has {', '.join(names)}, each a text", hint)
+        raise ContextasmError(where, f"an accepted finding needs these texts: {', '.join(names)}", hint)
     return row["fingerprint"], Finding(row["id"], row["severity"], row["path"], 0, row["message"], "")
 
 

@@ -34,13 +34,13 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
     for path, (memories, problems) in inspection.memories.items():
         for problem in problems:
             if problem.code != "bad-memory-date":
-                hint = problem.hint or "correct the value, or take the field out"
+                hint = problem.hint or "correct the value, or remove the field"
                 yield warning_finding(path, problem.line, problem.message, hint)
         for memory in memories:
             if unknown := unknown_status(memory.status):
                 yield warning_finding(path, memory.line, *unknown)
             if memory.valid_from > memory.expires > "":
-                message = f"holds from {memory.valid_from}, after its last day, {memory.expires}, so it is never shown"
+                message = f"is never shown: its first day, {memory.valid_from}, is after its last day, {memory.expires}"
                 yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
             if memory.writer and memory.status == "draft":
                 hint = f"approve it with `ctxasm memory approve {memory.id}`, or delete it"
@@ -68,25 +68,25 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
         for (memory, field), names in links.items():
             yield from (_broken_link(memory, field, name, inspection) for name in names)
         for new, named in one_sided_links(memories).items():
-            message = f"is superseded by {new.id}, which lacks `supersedes`, so it is still shown"
+            message = f"the memory is still shown, because its successor {new.id} has no `supersedes`"
             for old in named:
                 yield warning_finding(old.path, old.line, message, f"write `supersedes={old.id}` in {new.path}")
         for old_id, new_id in superseded_by(memories).items():
             superseded, new = by_id.get(old_id), by_id[new_id]
             if superseded and old_id != new_id and superseded.status in ACTIVE_STATUSES:
                 # An id that is made of the text tells the user nothing.
-                name = new.id if is_given_by_hand(new) else f"one in {new.path}"
-                message = f"memory {old_id} is superseded by {name} and still active"
+                name = new.id if is_given_by_hand(new) else f"a memory in {new.path}"
+                message = f"memory {old_id} is superseded by {name} but still active"
                 hint = "set its `status` to superseded, or delete it"
                 yield warning_finding(superseded.path, superseded.line, message, hint)
 
 
 def _broken_link(memory: Memory, field: str, name: str, inspection: Inspection) -> Finding:
-    said = f"{'supersedes' if field == 'supersedes' else 'is superseded by'} {name}"
+    said = f"the memory {'supersedes' if field == 'supersedes' else 'is superseded by'} {name}"
     if is_file_link(field, name):
         message, hint = f"{said}, which is not a file of the workspace", path_hint(name, inspection)
     else:
-        message, hint = f"{said}, and no memory next to it has that id", f"correct the id, or take `{field}` out"
+        message, hint = f"{said}, but no memory in its folder has that id", f"correct the id, or remove `{field}`"
     return warning_finding(memory.path, memory.line, message, hint)
 
 
@@ -95,8 +95,8 @@ def check_expired(inspection: Inspection) -> Iterator[Finding]:
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
             if is_over(memory, inspection.day):
-                message = f"expired on {memory.expires} and still active"
-                hint = "set its `status` to expired, or `expires` to a later day"
+                message = f"the memory expired on {memory.expires} but is still active"
+                hint = "set its `status` to expired, or set `expires` to a later day"
                 yield warning_finding(path, memory.line, message, hint)
 
 
@@ -125,8 +125,8 @@ def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
                     shared.setdefault((path, first_path), {})[number] = sentence
     for (path, first_path), same in shared.items():
         percent = 100 * sum(map(len, same.values())) // sum(len(sentence) for _, sentence in sentences[path])
-        hint = f"{percent} % of its text is also in that file: keep it in one file, and refer to it in the other"
-        yield warning_finding(path, sentences[path][min(same)][0], f"repeats a part of {first_path}", hint)
+        hint = f"{percent} % of its text is also there: keep the text in one file, and link to it from the other"
+        yield warning_finding(path, sentences[path][min(same)][0], f"the file repeats a part of {first_path}", hint)
 
 
 def _shown_files(inspection: Inspection, context: Context) -> Iterable[str]:
@@ -168,9 +168,9 @@ def _faults(policy: RetentionPolicy, inspection: Inspection) -> Iterator[tuple[s
     yield from _type_faults(policy, paths, inspection)
     for pattern in policy.pin.files if policy.pin else ():
         if paths and not matching_paths(paths, pattern):
-            yield f"the pin {pattern} matches none of its files", "correct the pattern, or take it out"
+            yield f"`pin` {pattern} matches none of its files", "correct the pattern, or remove it"
     if policy.compress and paths and not any(map(is_shortenable_path, paths - inspection.memories.keys())):
-        yield "`compress` shortens none of its files", "take it out: memories, logs and other formats stay as they are"
+        yield "`compress` shortens none of its files", "remove it; memories, logs and other formats are never shortened"
 
 
 def _type_faults(policy: RetentionPolicy, paths: set[str], inspection: Inspection) -> Iterator[tuple[str, str]]:
@@ -178,5 +178,5 @@ def _type_faults(policy: RetentionPolicy, paths: set[str], inspection: Inspectio
     for pattern in policy.types:
         if not any(wildcard_matches(pattern, name) for name in types):
             near = nearest(pattern, types)
-            there = f"there are: {list_names(sorted(types))}" if types else "no memory was found"
+            there = f"available: {list_names(sorted(types))}" if types else "no memory was found"
             yield f"no memory has the type {pattern}", f"did you mean {near}?" if near else there

@@ -57,7 +57,7 @@ def check_file_names(inspection: Inspection) -> Iterator[Finding]:
     for (_, fault), misses in groups.items():
         path, meant = misses[0]
         others = [other for other, _ in misses[1:]]
-        rest = f" The same goes for {list_names(others, 3)}" if others else ""
+        rest = f" This also applies to {list_names(others, 3)}" if others else ""
         yield warning_finding(path, 0, fault, f"did you mean {meant}?{rest}")
 
 
@@ -92,7 +92,11 @@ def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str])
         if not is_other_word and (is_taken or not (is_near or (is_file and _differs_in_ending(parts[at], names[at])))):
             return None
         place = path if is_file else "/".join(parts[: at + 1])
-        return place, f"nothing reads {parts[at]}", meant if is_file else f"{folder}/"
+        return (
+            place,
+            f"ctxasm does not read {'' if is_file else 'the folder '}{parts[at]}",
+            meant if is_file else f"{folder}/",
+        )
     if is_file and (name := _with_ending(parts[at], names[at])):
         meant = "/".join((*parts[:at], name))
         return path, f"only files that end in {posixpath.splitext(names[at])[1]} are read here", meant
@@ -123,13 +127,13 @@ def _below_folder(parts: Sequence[str], names: Sequence[str]) -> _NearMiss | Non
     if not is_below or {name.casefold() for name in folders} & SET_ASIDE or not wildcard_matches(names[-1], parts[-1]):
         return None
     read_folder, folder = "/".join(parts[:depth]), "/".join(parts[:-1])
-    return folder, f"nothing is read from folders below {read_folder}/", f"{read_folder}/{parts[-1]}"
+    return folder, f"ctxasm does not read folders below {read_folder}/", f"{read_folder}/{parts[-1]}"
 
 
 def path_hint(path: str, inspection: Inspection) -> str:
     """Advice on a path that matches no file: the file that is named nearly so, if there is one."""
     near = nearest(path, inspection.documents, NEAR_FILE)
-    return f"did you mean {near}?" if near else "correct the path, or take it out"
+    return f"did you mean {near}?" if near else "correct the path, or remove it"
 
 
 def check_patterns(inspection: Inspection) -> Iterator[Finding]:
@@ -151,7 +155,7 @@ def check_patterns(inspection: Inspection) -> Iterator[Finding]:
     for layer, path in dict.fromkeys((layer.id, path) for layer, path in missing if path not in usual):
         file, line = _place_of(path, inspection)
         hint = path_hint(any_owner_pattern(path), inspection)
-        yield warning_finding(file, line, f"no file matches {path}, a path of layer {layer}", hint)
+        yield warning_finding(file, line, f"layer {layer} reads {path}, but no file matches", hint)
 
 
 def _place_of(text: str, inspection: Inspection) -> tuple[str, int]:

@@ -41,9 +41,9 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
         hint = _output_hint(inspection, output, document)
         if not isinstance(document, Document):
             what = document.message if document else "is missing"
-            yield error_finding(output.file, 0, f"{what}, and {FILE} lists it as an output", hint)
+            yield error_finding(output.file, 0, f"{what}, but {FILE} lists it as an output", hint)
         elif document.data != as_bytes(text):
-            yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
+            yield error_finding(output.file, 0, "is stale: a build now gives another text", hint)
 
 
 def _output_faults(inspection: Inspection) -> Iterator[str]:
@@ -67,11 +67,11 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
         block = find_block(document.data.decode("utf-8", "surrogateescape"))
         if isinstance(block, ManagedBlock):
             if block.ours and block.edited:
-                hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
+                hint = "move your edits out of the block, then run `ctxasm build --into FILE --force`"
                 yield error_finding(path, block.line, "the managed block was edited by hand", hint)
         elif block:
             line, fault = block
-            hint = "put one begin marker above one end marker, or delete both"
+            hint = "keep one begin marker and one end marker after it, or delete both"
             yield error_finding(path, line, f"the markers of the managed block are broken: {fault}", hint)
 
 
@@ -84,7 +84,7 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.folder, targets=(target,))
     if prepared.build.profile.fits:
-        raise ContextasmError(FILE, "its profile writes a block", "take it out: `ctxasm build --check` compares it")
+        raise ContextasmError(FILE, "its profile writes a block", "remove it; `ctxasm build --check` checks the block")
     return format_context(prepared.run())
 
 
@@ -93,16 +93,16 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
     root = Path(inspection.folder.root)
     path = root / output.file
     if isinstance(current, Problem) and current.code == "outside-workspace":
-        return f"take the link away, or name another file in {FILE}"
+        return f"remove the link, or name another file in {FILE}"
     if path.is_dir():
-        return f"take the folder away, or name another file in {FILE}"
+        return f"remove the folder, or name another file in {FILE}"
     words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
     command = " ".join(("ctxasm build", *words, "-o", quote(output.file)))
     if not path.parent.is_dir():
         # A link that leads nowhere, or a file on the way, is not a place for a folder.
         above = next(folder for folder in path.parents if os.path.lexists(folder))
         if not above.is_dir():
-            return f"put a folder in place of {above.relative_to(root)}, or name another file in {FILE}"
+            return f"replace {above.relative_to(root)} with a folder, or name another file in {FILE}"
         command = f"mkdir -p {quote(os.path.dirname(output.file))} && {command}"
     else:
         try:

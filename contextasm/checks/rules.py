@@ -38,7 +38,7 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
             if effect.target.kind == "layer":
                 if effect.target.value not in {layer.id for layer in prepared.build.profile.layers}:
                     message = f"rule {rule.name}: {effect.action} {effect.target}: this profile has no such layer"
-                    yield note_finding(rule.path, rule.line, message, "leave it if the rule serves another profile")
+                    yield note_finding(rule.path, rule.line, message, "ignore this if the rule is for another profile")
                 continue
             if not _has_target(effect, inspection):
                 yield from _missing_target(rule, effect, inspection)
@@ -48,12 +48,12 @@ def _missing_target(rule: Rule, effect: Effect, inspection: Inspection) -> Itera
     """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is not a slip."""
     what = f"rule {rule.name}: {effect.action} {effect.target}"
     if path := _unread_file(effect, inspection):
-        hint = "leave it if the rule serves another profile"
-        yield note_finding(rule.path, rule.line, f"{what}: no layer of this profile reads {path}, where it is", hint)
+        hint = "ignore this if the rule is for another profile"
+        yield note_finding(rule.path, rule.line, f"{what}: it is in {path}, which no layer of this profile reads", hint)
         return
     hint = _target_hint(effect, inspection)
     if effect.action != "exclude" or hint.startswith("did you mean"):
-        yield warning_finding(rule.path, rule.line, f"{what}: nothing in the workspace matches it", hint)
+        yield warning_finding(rule.path, rule.line, f"{what}: nothing in the workspace matches", hint)
 
 
 def _unread_file(effect: Effect, inspection: Inspection) -> str:
@@ -102,7 +102,7 @@ def _target_hint(effect: Effect, inspection: Inspection) -> str:
         facts = (item_facts(fragment).get(target.kind, ()) for fragment in inspection.fragments)
         groups = ((fact,) if isinstance(fact, str) else fact for fact in facts)
         near = nearest(target.value, sorted({name for group in groups for name in group if name}))
-    return f"did you mean {near}?" if near else "correct the name, or take it out of the rule"
+    return f"did you mean {near}?" if near else "correct the name, or remove it from the rule"
 
 
 # --- Conditions ------------------------------------------------------------------------------------------------------

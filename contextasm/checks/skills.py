@@ -43,33 +43,33 @@ def skill_findings(path: str, text: str) -> Iterator[Finding]:
     folder = posixpath.basename(posixpath.dirname(path))
     values, body, fault = skill_fields(text, path)
     if fault:
-        yield warning_finding(path, *fault, "put the value in quotes: some hosts leave such a skill out")
+        yield warning_finding(path, *fault, "put the value in quotes, because some hosts skip such a skill")
     for words in _faults(values, skill_text(values, "name"), folder):
         yield warning_finding(path, 1, *words)
     for key in (key for key in values if key not in _KEYS):
         if near := nearest(key, _KEYS, 0.8):
-            yield note_finding(path, 1, f"the specification knows no key {key}", f"did you mean {near}?")
+            yield note_finding(path, 1, f"`{key}` is not a key of the specification", f"did you mean {near}?")
     if body.count("\n") > _MOST_LINES or ESTIMATE.count(body) > _MOST_TOKENS:
-        message = f"the text is above {_MOST_LINES} lines or {_MOST_TOKENS:,} tokens"
+        message = f"the text has more than {_MOST_LINES} lines or {_MOST_TOKENS:,} tokens"
         yield note_finding(path, 0, message, "move parts that are not always needed into files next to it")
 
 
 def _faults(values: Mapping[str, object], name: str, folder: str) -> Iterator[tuple[str, str]]:
     """Message and hint of each fault of the front matter."""
     if not values:
-        begin = f"begin it with the lines `---`, `name: {folder}`, `description: ...` and `---`"
-        yield "the skill has no front matter, so no name and no description", begin
+        begin = f"begin the file with the lines `---`, `name: {folder}`, `description: ...` and `---`"
+        yield "the skill has no front matter, so it has no name and no description", begin
     elif not name:
         yield "the skill has no name", f"write `name: {folder}`"
     elif not re.fullmatch(_NAME, name):
-        yield f"{name} is not a name of the specification", "write 1 to 64 of a-z and 0-9, with single hyphens between"
+        yield (f"`{name}` is not a valid name", "use 1 to 64 of a-z and 0-9, with single hyphens between")
     elif name != folder:
         yield f"the skill {name} is in the folder {folder}", "give both the same name"
     if values and not skill_text(values, "description"):
         yield "the skill has no description", "write `description:` with what the skill does, and when to use it"
     for key, most in _MOST.items():
         if (over := len(skill_text(values, key)) - most) > 0:
-            yield f"the {key} has more than {most:,} characters", f"shorten it by {over:,}: some hosts leave it out"
+            yield (f"the {key} has more than {most:,} characters", f"shorten it by {over:,}, or some hosts skip it")
 
 
 def skill_fields(text: str, path: str) -> SkillFields:

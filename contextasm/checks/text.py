@@ -40,17 +40,17 @@ def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
     for path, document in inspection.documents.items():
         for run, message in folded_hidden(document.hidden):
             make_finding = error_finding if run.kind in HARMFUL_KINDS or run.payload else warning_finding
-            hint = f"delete {'it' if message.startswith('a ') else 'them'}, and find out who wrote this"
+            hint = f"delete {'it' if message.startswith('holds a ') else 'them'}, and find out who wrote this"
             yield make_finding(path, run.line, message, hint)
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
     """Report keys, tokens and passwords only by their public prefix: errors, warnings if in doubt, or notes."""
     hint = (
-        "have it revoked where it was issued and delete it here, git's history included; "
-        "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
+        "revoke it, and delete it here and from git's history; "
+        "if it is not a real secret, end the line with `<!-- ctxasm: allow-secret -->`"
     )
-    placeholder_hint = "shorten it (`ghp_...`), or end the line with `<!-- ctxasm: allow-secret -->`"
+    placeholder_hint = "shorten it to `ghp_...`, or end the line with `<!-- ctxasm: allow-secret -->`"
     for path, document in inspection.documents.items():
         for secret in document.secrets:
             message = f"holds {secret.words}"
@@ -102,8 +102,8 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
     results = map(inspection.workspace.read, places)
     target = next((result for result in results if isinstance(result, Document)), None)
     if not target:
-        message = f"refers to {reference}, and {paths[0]} does not exist"
-        hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
+        message = f"the reference {reference} leads to {paths[0]}, which does not exist"
+        hint = "correct the path (relative to this file or to the workspace), or remove the reference"
         yield warning_finding(document.path, line, message, hint)
     elif (
         # One that begins with an emoji has a hyphen at its beginning on GitHub, and none elsewhere.
@@ -111,8 +111,8 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
         and not re.fullmatch(r"l\d+(?:-l?\d+)?", folded)
         and folded not in _anchors(target.text)
     ):
-        message = f"refers to {reference}, and {target.path} has no such heading"
-        yield warning_finding(document.path, line, message, "name a heading that it has, or take the reference out")
+        message = f"the reference {reference} names a heading that {target.path} does not have"
+        yield warning_finding(document.path, line, message, "name an existing heading, or remove the reference")
 
 
 def _referred_paths(path: str, file: str) -> Sequence[str]:
@@ -146,7 +146,7 @@ _DIRECTIVE = "<!-- ctxasm:"
 
 def check_comments(inspection: Inspection) -> Iterator[Finding]:
     """Report comments and hidden elements of files that a build shows: no page shows them, and a model reads them."""
-    hint = "take it out, or set `comments: strip` for the layer"
+    hint = "remove it, or set `comments: strip` for the layer"
     keeping = {layer.id for layer in (*inspection.layers, PINS) if layer.display.comments == "keep"}
     decisions = (decision for context in inspection.contexts for decision in context.decisions)
     paths = {decision.path for decision in decisions if decision.kept and decision.layer in keeping}
@@ -157,8 +157,8 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
             line, at = line + document.text.count("\n", at, start), start
             words = document.text[start:end].partition("\n")[0]
             if not words.startswith(_DIRECTIVE):
-                what = "an HTML comment" if words.startswith("<!--") else "hidden markup"
-                message = f"holds {what}, which the model is shown: {quoted(words)}"
+                what = "HTML comment" if words.startswith("<!--") else "hidden markup"
+                message = f"the model sees this {what}: {quoted(words)}"
                 yield note_finding(path, line, message, hint)
 
 
@@ -173,7 +173,7 @@ _KEYWORD = re.compile(
 
 def check_orders(inspection: Inspection) -> Iterator[Finding]:
     """Report text in the usual forms of orders to a model, such as to ignore its instructions."""
-    hint = "find out who wrote it: `ctxasm` does not remove it, and a model may obey it"
+    hint = "find out who wrote it; ctxasm keeps it, and a model may obey it"
     for path, document in inspection.documents.items():
         text = _normalized(document.whole)
         if not _KEYWORD.search(text):
@@ -182,10 +182,10 @@ def check_orders(inspection: Inspection) -> Iterator[Finding]:
         line_ends = [match.start() for match in re.finditer("\n", text)]
         lines = {bisect(line_ends, match.start()) + 1: match[0] for match in matches}
         for line, words in sorted(lines.items()):
-            message = f"reads like an order to the model: {quoted(words)}"
+            message = f"this reads like an order to the model: {quoted(words)}"
             if memory := _written_memory(inspection, path, line):
-                message = f"memory {memory.id}, which {memory.writer} wrote, {message}"
-                mend = f"`ctxasm edit {memory.id}` opens it: delete it, unless somebody asked for it"
+                message = f"memory {memory.id}, which {memory.writer} wrote, {message.removeprefix('this ')}"
+                mend = f"delete it with `ctxasm edit {memory.id}`, unless somebody asked for it"
                 yield warning_finding(path, line, message, mend)
             else:
                 yield note_finding(path, line, message, hint)

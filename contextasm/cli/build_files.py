@@ -40,12 +40,12 @@ class RequestedFiles(NamedTuple):
         uses_stdout = output == "-" or not (output or into)
         typed = {kind: path for kind, path in reports.items() if path is not None}
         if check and not into and output in {None, "-"}:
-            raise ContextasmError("--check", "no file to check is named", "name it with -o FILE or --into FILE")
+            raise ContextasmError("--check", "no file to check is named", "name one with -o FILE or --into FILE")
         taken = "the context" if uses_stdout else ""
         for kind in (kind for kind, path in typed.items() if path == "-"):
             if taken:
                 hint = "name a file for one of the two, such as -o FILE"
-                raise ContextasmError(f"--{kind}", f"- is standard output, and {taken} goes there", hint)
+                raise ContextasmError(f"--{kind}", f"standard output already gets {taken}", hint)
             taken = f"the file of --{kind}"
 
         files = {kind: path for kind, path in typed.items() if path != "-"}
@@ -74,7 +74,7 @@ class RequestedFiles(NamedTuple):
         for target, data in files:
             if (old := outputs.current_bytes(target.path)) != data:
                 write_file_diff(target.path, old or b"", data or b"", "expected")
-                write_stderr(f"ctxasm: error: {target.path}: stale: run the same command without --check")
+                write_stderr(f"ctxasm: error: {target.path}: is stale: run the same command without --check")
                 code = 1
         return code
 
@@ -148,7 +148,7 @@ def confirm_change(path: Path, old: bytes, new: bytes, *, yes: bool) -> bool:
         write_stderr("write this? [y/N]")
         yes = sys.stdin.readline().strip().lower() in {"y", "yes"}
     if not yes:
-        write_stderr("ctxasm: nothing has been written; --yes writes it")
+        write_stderr("ctxasm: nothing was written; --yes writes without asking")
     return yes
 
 

@@ -143,9 +143,7 @@ def _with_read_texts(options: Options) -> Options:
 
     note_other_input()
     if options.topic == options.history == "-":
-        raise ContextasmError(
-            "--history -", "standard input is read by --topic already", "name a file for one of the two"
-        )
+        raise ContextasmError("--history -", "--topic already reads standard input", "name a file for one of the two")
     piped = "/dev/stdin"
     if options.history == "-":
         options = options._replace(history=FileText.of(read_stdin("--history -", "conversation"), piped))

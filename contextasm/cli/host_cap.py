@@ -31,7 +31,7 @@ def blocks_of(targets: Sequence[OutputFile]) -> Sequence[OutputFile]:
     for target in targets:
         text = (current_text(target.path) if target.kind == "text" else None) or ""
         if text.strip() and not isinstance(find_block(text), ManagedBlock):
-            hint = f"add a block to it with --into {target.path}, or move it to another name first"
+            hint = f"add a block to it with --into {target.path}, or rename it first"
             raise ContextasmError(f"-o {target.path}", "is a file that ctxasm did not write", hint)
     return [target._replace(kind="block") if target.kind == "text" else target for target in targets]
 
@@ -55,8 +55,8 @@ def within_limits(job: PreparedBuild, targets: Sequence[OutputFile]) -> Prepared
     room = min([own, *_rooms(host, rule, rest, others)])
     lines = rule.each.lines - rest.count("\n") - _OWN_LINES
     if room <= 0 or (rule.each.lines and lines <= 0):
-        hint = f"shorten its other text: `ctxasm check --host {host.name}` names what is cut"
-        raise ContextasmError(path, f"{host.summary} loads no more of it", hint)
+        hint = f"shorten its other text; `ctxasm check --host {host.name}` shows what is cut"
+        raise ContextasmError(path, f"{host.summary} has no room left for the block", hint)
     counter = LENGTHS["bytes" if rule.each.bytes or rule.together.bytes else "chars"]
     request = request._replace(budget=room, tokenizer=counter.name)
     if rule.each.lines:

@@ -44,15 +44,9 @@ class HostFlags(NamedTuple):
             completed=(*shipped_hosts(), "all"),
         ),
     ] = None
-    host_file: Annotated[
-        Texts, Flag("With --host, look at this file outside the folder, too; repeatable.", "PATH")
-    ] = ()
-    host_home: Annotated[
-        bool, Flag("With --host, read your own files and skills of this host, too, below your home folder.")
-    ] = False
-    window: Annotated[
-        Text, Flag("With --host, apply limits for a context window of N tokens, such as 200k or 1m.", "N")
-    ] = None
+    host_file: Annotated[Texts, Flag("With --host, also read this file outside the folder; repeatable.", "PATH")] = ()
+    host_home: Annotated[bool, Flag("With --host, also read the files and skills in your home folder.")] = False
+    window: Annotated[Text, Flag("With --host, apply the limits of a window of N tokens, such as 200k.", "N")] = None
 
 
 def read_hosts(flags: HostFlags, options: Options, *, staged: bool) -> Sequence[HostReading] | None:
@@ -67,10 +61,10 @@ def read_hosts(flags: HostFlags, options: Options, *, staged: bool) -> Sequence[
     if host is None:
         given = {"--host-file": outside, "--host-home": own, "--window": window}
         for name in (name for name, value in given.items() if value not in {None, False, ()}):
-            raise ContextasmError(name, "goes with --host only", "name the host with --host")
+            raise ContextasmError(name, "needs a host", "name one with --host")
         return None
     others = {flag: value for flag, value in typed_flags(options).items() if flag not in {"--date", "--open"}}
-    refuse_given(others, "--host", "leave it out: nothing is built")
+    refuse_given(others, "--host", "leave it out; --host builds nothing")
     process = process_environment()
     folder = str(Path(process.folder, named_workspace(options, process)))
     if not os.path.isdir(folder):
@@ -78,7 +72,7 @@ def read_hosts(flags: HostFlags, options: Options, *, staged: bool) -> Sequence[
     hosts = [load_host(name, "--host") for name in (shipped_hosts() if host == ALL else [host])]
     tokens = parse_tokens(window, "--window") if window is not None else 0
     if window is not None and not tokens:
-        raise ContextasmError("--window", "0 tokens hold nothing", "give the window of the model, such as 200k")
+        raise ContextasmError("--window", "a window of 0 holds nothing", "give the window of the model, such as 200k")
     hosts = [each.with_window(tokens) for each in hosts] if tokens else hosts
     home = Folder(Path.home()) if own else None
     root = repository_top(os.path.realpath(folder)) or folder
@@ -126,7 +120,7 @@ def write_scope(reading: HostReading, *, is_one_of_many: bool = False) -> None:
     if count := sum(1 for _ in reading_directives(reading)):
         write_stderr(f"directives: {count}")
     if reading.not_looked_at and not is_one_of_many:
-        write_stderr(f"not looked at: {'; '.join(reading.not_looked_at)}")
+        write_stderr(f"not checked: {'; '.join(reading.not_looked_at)}")
 
 
 def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: bool) -> PreparedBuild:
@@ -148,10 +142,10 @@ def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: b
         paths |= loaded.union(cut)
         if not quiet:
             names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
-            write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
+            write_stderr(f"left out, because {host.summary} loads these files: {names}")
     elif importing:
         if not quiet:
-            write_stderr(f"left out, because it imports {own}: {', '.join(importing)}")
+            write_stderr(f"left out, because these files import {own}: {', '.join(importing)}")
     elif not isinstance(read := job.workspace.read(own), Document) or not read.text.strip():
         return job  # only our block is in it, or nothing: no build has to say what the file says
     build = without_host_texts(job.build, (paths, frozenset(), frozenset(), {}), job.run(), root, only_named=False)
@@ -176,7 +170,7 @@ def show_cut_blocks(job: PreparedBuild, targets: Sequence[OutputFile]) -> None:
     for file in read_host_files(host, root).files:
         if file.limit and os.path.realpath(f"{root}/{file.path}") in {each.real for each in targets if each.managed}:
             mend = "shorten it, or build less with -b"
-            write_stderr(f"ctxasm: warning: {file.path}: {host.summary} cuts it at {file.limit}: {mend}")
+            write_stderr(f"ctxasm: warning: {file.path}: {host.summary} cuts this file at {file.limit}: {mend}")
 
 
 def explain_host(reading: HostReading, *, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from contextasm.model import Build, Context, ContextasmError, NamedTuple
 from contextasm.workspace.outputs import OutputFile
 
 QuietOption = Annotated[bool, Flag("Print no messages except errors.", names="-q")]
-LockedOption = Annotated[bool, Flag("Refuse to build if a file of ctxasm.lock changed, or a new one is not in it.")]
+LockedOption = Annotated[bool, Flag("Refuse to build if a file differs from ctxasm.lock or is missing from it.")]
 JsonOption = Annotated[bool, Flag("Print JSON instead of text.")]
 
 
@@ -51,10 +51,10 @@ def typed_flags(options: Options) -> dict[str, object]:
 
 
 def refuse_given(given: Mapping[str, object], other: str, hint: str) -> None:
-    """Raise `ContextasmError` for the first of the arguments that is given: it does not go with the other one."""
+    """Raise `ContextasmError` for the first of the arguments that is given: it can't be used with the other one."""
     for name, value in given.items():
         if value not in (None, False, ()):
-            raise ContextasmError(name, f"does not go with {other}", hint)
+            raise ContextasmError(name, f"can't be used with {other}", hint)
 
 
 def action_argument(actions: Sequence[str], text: str, metavar: str = "") -> Argument:

@@ -84,7 +84,7 @@ def write_receipt(text: str) -> None:
     try:
         write_stdout(shown(text))
     except ContextasmError as error:
-        hint = "do not run the command again: everything is stored"
+        hint = "do not run the command again; everything is stored"
         raise ContextasmError(error.where, error.what, hint) from error
 
 
@@ -292,7 +292,7 @@ def strict_failure(context: Context) -> int:
     """Write the problems that prevent a strict build to standard error; returns the exit code."""
     show_problems(context.problems, "error")
     count = len(context.problems)
-    write_stderr(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")
+    write_stderr(f"ctxasm: error: --strict: found {count} problem{'s' * (count != 1)}, so nothing was written")
     return 1
 
 

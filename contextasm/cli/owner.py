@@ -27,7 +27,7 @@ READ_OWNER = (*OWNER, "offline")
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
-MemoryId = Annotated[str, Argument("ID", "The id (see ctxasm memory list; the first letters are enough).", "memory")]
+MemoryId = Annotated[str, Argument("ID", "The id, or its first letters (see ctxasm memory list).", "memory")]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:

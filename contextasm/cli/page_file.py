@@ -27,7 +27,7 @@ def refuse_page(page: OutputFile, jobs: Sequence[PreparedBuild], records: Sequen
     for opened in records:
         if page.identity == file_identity(str(opened.path.absolute())):
             where = f"{page.option} {page.path}"
-            raise ContextasmError(where, "this is the record that is read", "name another file to write to")
+            raise ContextasmError(where, "this command reads the record in this file", "name another file to write to")
     process = process_environment()
     like = (with_options_of(Options(), [opened]) for opened in records if opened.root)
     for job in (*jobs, *(prepare_build(options, process, stored_profile=profile) for options, profile in like)):
@@ -45,7 +45,7 @@ def refuse_personal(records: Sequence[OpenedRecord], options: Options) -> None:
     """Raise `ContextasmError` for a personal record, unless the output is asked to be personal, too."""
     for opened in records:
         if opened.record.context.request.audience == PERSONAL != options.audience:
-            what = "this record may hold private parts, and the audience is shared"
+            what = "the record may hold private parts, but the audience is shared"
             hint = "use --audience personal if only you read the output, or record the build with --audience shared"
             raise ContextasmError(str(opened.path), what, hint)
 

@@ -59,7 +59,7 @@ class _Command(TyperCommand):
             return super().parse_args(context, args)
         self._refuse_missing_values(typed)
         if extra:
-            what = f"unexpected {' '.join(extra)}"
+            what = f"unexpected argument{'s' * (len(extra) > 1)} `{' '.join(extra)}`"
             raise ContextasmError(context.command_path, what, self._hint_on_words(args, extra))
         return super().parse_args(context, args)
 
@@ -94,7 +94,7 @@ class _Command(TyperCommand):
         if not hint:
             others = [name for name in COMMANDS for each in load_command(name).parameters if option in each.names]
             near = suggestion(option, self._options(), "option", 0.7)
-            hint = f"`ctxasm {others[0]}` takes it" if others else near or f"see `{context.command_path} --help`"
+            hint = f"use it with `ctxasm {others[0]}`" if others else near or f"see `{context.command_path} --help`"
         return ContextasmError(context.command_path, f"unknown option {option}", hint)
 
     def _hint_on_words(self, typed: Sequence[str], extra: Sequence[str]) -> str:
@@ -107,7 +107,7 @@ class _Command(TyperCommand):
         are_names = len(extra) < 3 and all(word.replace("-", "_").isidentifier() for word in extra)
         if not are_names or not {"--agent", "--team"} <= {*options} or {"-a", "--agent"} & {*typed}:
             return f"see `ctxasm {self.name} --help`"
-        team = f", the team with -t {extra[1]}" if extra[1:] else ""
+        team = f", and the team with -t {extra[1]}" if extra[1:] else ""
         return f"name the agent with -a {extra[0]}{team}"
 
     def _refuse_missing_values(self, typed: Mapping[str, Any]) -> None:
@@ -203,7 +203,7 @@ def _usage_error(error: TyperException, words: Sequence[str]) -> ContextasmError
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
     examples = load_help("examples").get(name, ()) if what.startswith("Missing argument") else ()
-    such = [f"such as `{line}`" for line in examples[:1]]
+    such = [f"write it as in `{line}`" for line in examples[:1]]
     return ContextasmError(command, what, "; ".join([*such, f"see `{command} --help`"]))
 
 

@@ -32,12 +32,12 @@ KIND_WORDS = {
 MOST_NAMED = 2
 """Files besides the first that an error names, each with what became of it."""
 
-HINT = "review it, then run `ctxasm lock`"
+HINT = "after a review, run `ctxasm lock`"
 
 
 def load_approved(workspace: Workspace) -> dict[str, str] | None:
     """SHA-256 of each approved file by path; None without a lock. Raises `ContextasmError` for a broken one."""
-    document = document_at(workspace, LOCK_FILE, "put a file there that can be read, or remove it")
+    document = document_at(workspace, LOCK_FILE, "replace it with a readable file, or remove it")
     return parse_lock(document.data, LOCK_FILE) if document else None
 
 
@@ -46,7 +46,7 @@ def require_approved(workspace: Workspace) -> dict[str, str]:
     approved = load_approved(workspace)
     if approved is None:
         hint = "review the files that instruct the agent, then run `ctxasm lock`"
-        raise ContextasmError(LOCK_FILE, "is missing, and --locked needs it", hint)
+        raise ContextasmError(LOCK_FILE, "is missing, but --locked needs it", hint)
     return approved
 
 

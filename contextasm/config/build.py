@@ -165,7 +165,7 @@ def parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or not name.isidentifier():
-            what = f"{assignment} is not a variable with a value"
+            what = f"`{assignment}` is not a variable with a value"
             raise ContextasmError("--var", what, "write NAME=VALUE, such as phase=beta")
         variables[name] = value
     return variables
@@ -230,7 +230,7 @@ def make_summarizer(
         timeout = min(timeout, seconds * (1 - SOURCE_SHARE))
     line, root, environment = settings_file.lines["summarizer"], workspace.root, process.environment
     if not is_trusted(root, environment):
-        message = f"{words[0]} is not run; nothing is summarized; {trust_advice(root)}"
+        message = f"{words[0]} is not run, so nothing is summarized; {trust_advice(root)}"
         refusal = Problem("summarizer", FILE, line, message)
         return lambda _text: refusal
     from contextasm.selection.summarizer import CommandSummarizer

@@ -23,8 +23,8 @@ from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder, folders_above
 from contextasm.workspace.outputs import InputFiles, InputPattern
 
-_PROGRAM = f"{FILE} names this file as a part of a program or model"
-_OWN = "ctxasm stores data of its own here"
+_PROGRAM = f"{FILE} names this file as part of a program or model"
+_OWN = "ctxasm stores its own data here"
 
 _OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", ".gitignore")
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
@@ -53,14 +53,14 @@ def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
         *_instruction_files(prepared),
         InputPattern(FILE, "ctxasm reads its settings from this file"),
         InputPattern(RULE_FILES, "ctxasm reads rules from this file"),
-        InputPattern(LOCK_FILE, "ctxasm lock keeps the digests of reviewed files here"),
-        InputPattern(FEEDBACK_FILES, "ctxasm feedback keeps the feedback on builds here"),
+        InputPattern(LOCK_FILE, "ctxasm keeps the digests of reviewed files here"),
+        InputPattern(FEEDBACK_FILES, "ctxasm keeps the feedback on builds here"),
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )
     # Standard input may be a file, too.
     typed = (file for file in prepared.typed_files if os.path.isfile(file))
-    what = "this file is a source of the context: an option reads it"
+    what = "an option reads this file as a source of the context"
     return InputFiles(
         folder=workspace if workspace.is_on_disk else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
@@ -85,14 +85,14 @@ def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
 def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
     for layer in layers:
         is_text = all(source.shows_text for source in layer.query.traits)
-        what = f"this file is a source of the context: layer `{layer.id}` reads it"
+        what = f"layer `{layer.id}` reads this file as a source of the context"
         for template in layer.query.paths:
             for path in _paths(template, request):
                 excepted = layer.query.except_paths
                 yield InputPattern(path, what, is_text, is_text and not is_pattern(template), excepted)
             if "{agent}" in template:
                 agent_files = (path for owner_file in AGENT_FILES for path in _paths(owner_file, request))
-                yield from (_text_file(path, "each agent has one") for path in agent_files)
+                yield from (_text_file(path, "the build of an agent") for path in agent_files)
 
 
 def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
@@ -103,11 +103,11 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
             from contextasm.retrieval.sources.instructions import read_instruction_files  # here: few profiles have any
 
             paths = read_instruction_files(build.workspace, layer, build.request)[2]
-            yield from (_text_file(path, f"layer `{layer.id}` reads it") for path in paths)
+            yield from (_text_file(path, f"layer `{layer.id}`") for path in paths)
 
 
-def _text_file(path: str, why: str) -> InputPattern:
-    what = f"this file is a source of the context: {why}"
+def _text_file(path: str, reader: str) -> InputPattern:
+    what = f"{reader} reads this file as a source of the context"
     return InputPattern(path, what, takes_block=True, takes_new_file=True)
 
 
@@ -124,7 +124,7 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
     for rule, _ in verdicts:
         for effect in rule.effects:
             if effect.action == "always_include" and effect.target.kind in {"path", "heading-path"}:
-                yield _text_file(effect.target.value, f"rule `{rule.name}` includes it")
+                yield _text_file(effect.target.value, f"rule `{rule.name}`")
 
 
 def _others(root: str, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
@@ -134,7 +134,7 @@ def _others(root: str, names: Iterable[_ProfileName], settings_file: YamlMapping
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
     yield f"{root}/{JOURNAL_FOLDER}", _OWN
     repositories = [f"{folder}/.git" for folder in (root, *folders_above(root))]
-    yield from ((path, "git stores data of its own here") for path in repositories if os.path.lexists(path))
+    yield from ((path, "git stores its own data here") for path in repositories if os.path.lexists(path))
     for key in ("embedder", "summarizer"):
         table = settings_file.get(key)
         if isinstance(table, YamlMapping):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
-from contextasm.config.input.settings import FILE, Setting
+from contextasm.config.input.settings import Setting
 from contextasm.model import ContextasmError, Problem, Profile, Workspace
 from contextasm.text.names.matching import list_names
 from contextasm.text.names.places import AGENT_FILES, OWNER_FILES, OwnerKind, any_owner_pattern
@@ -41,10 +41,10 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
     owner_folder(workspace, "agent", agent, setting.origin)
     for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
         if workspace.read(path) is None:
-            hint = f"write it, or run `ctxasm init --agent {agent}`, which does not change existing files"
+            hint = f"write the file, or run `ctxasm init --agent {agent}`, which overwrites nothing"
             here = workspace.list(f"{path.rpartition('/')[0]}/*")
             if alike := next((name for name in here if name.casefold() == path.casefold()), ""):
-                hint = f"rename {alike}: upper and lower case differ"
+                hint = f"rename {alike}, because upper and lower case differ"
             raise ContextasmError(path, "is missing", hint)
     return setting
 
@@ -81,12 +81,12 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     folder = f"{kind}s/{name}"
     paths = workspace.list(f"{folder}/*") or workspace.list(f"{folder}/**/*")
     if paths == [f"{folder}/"] and isinstance(problem := workspace.read(paths[0]), Problem):
-        raise ContextasmError(folder, problem.message, "make it a folder that can be listed")
+        raise ContextasmError(folder, problem.message, "make this folder readable")
     if not paths:
         names = owner_names(workspace, kind)
         if not names:
-            hint = f"no {kind} exists yet: make it with `ctxasm init --{kind} {name}`"
-            raise ContextasmError(origin, f"unknown {kind} {name}", hint)
+            hint = f"no {kind} exists yet; make it with `ctxasm init --{kind} {name}`"
+            raise ContextasmError(origin, f"unknown {kind} `{name}`", hint)
         values.require_known(name, names, origin, kind)
     return folder
 
@@ -96,11 +96,13 @@ def only_agent(names: Sequence[str], folder: Folder, advice: str = "name one wit
     if len(names) == 1:
         return names[0]
     if names:
-        raise ContextasmError("agent", "none named", f"{advice}; there are {list_names(names)}")
+        raise ContextasmError("agent", "no agent is named", f"{advice} (agents: {list_names(names)})")
     from contextasm.config.profiles.detection import detect  # here: most workspaces have agents
 
-    others = [f"{sign} is here: -p {profile}, or `profile: {profile}` in {FILE}" for profile, sign in detect(folder)]
-    raise ContextasmError("agent", "none named", "; ".join([*others, "make one with `ctxasm init --agent NAME`"]))
+    others = [f"use -p {profile} for {sign}" for profile, sign in detect(folder)]
+    raise ContextasmError(
+        "agent", "no agent exists", ", or ".join([*others, "make one with `ctxasm init --agent NAME`"])
+    )
 
 
 def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:
@@ -108,7 +110,7 @@ def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:
     paths = [(path, path.split("/")) for path in workspace.list(OWNER_FILES[kind])]
     for path, parts in paths:
         if len(parts) < 3 and isinstance(problem := workspace.read(path), Problem):
-            raise ContextasmError(path, problem.message, "put a folder there")
+            raise ContextasmError(path, problem.message, "replace it with a folder")
     return sorted({parts[1] for _, parts in paths if len(parts) == 3})
 
 

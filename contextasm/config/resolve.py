@@ -59,7 +59,7 @@ def process_environment() -> ProcessEnvironment:
     """The environment of this process. Raises `ContextasmError` if its current folder is gone."""
     import time
 
-    with system_errors("current folder", "can't be read", "change to one that exists"):
+    with system_errors("current folder", "can't be read", "change to a folder that exists"):
         folder = os.getcwd()
     return ProcessEnvironment(os.environ, folder, time.time)
 
@@ -206,7 +206,7 @@ def _session_of_history(options: Options, problems: list[Problem]) -> tuple[str,
     from contextasm.text.data.history import HISTORY, session_of_history  # here: most builds get no conversation
 
     if options.session:
-        raise ContextasmError(HISTORY, "is the session, and --session names another one", "leave one of them out")
+        raise ContextasmError(HISTORY, "is the session, but --session names another", "leave one of them out")
     return session_of_history(options.history, problems)
 
 
@@ -313,8 +313,8 @@ def resolve_date(settings: Mapping[str, Setting], process: ProcessEnvironment) -
     try:
         day = today(zone, process.now())
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for an unknown name
-        hint = "name one such as Europe/Berlin or UTC"
-        raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", hint) from error
+        hint = "name a zone such as Europe/Berlin or UTC"
+        raise ContextasmError(settings["tz"].origin, f"unknown time zone `{zone}`", hint) from error
     note_read(current_day, zone, day.isoformat())
     return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
 

@@ -61,10 +61,10 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> str:
     hint = "name one with -w DIR, or make one with `ctxasm init`"
     if other := find_detected(process.folder, process.environment):
         name, sign = detect(Folder(other))[0]
-        hint = f"{sign} is {'here' if other == process.folder else f'in {other}'}: -p {name}"
+        hint = f"use -p {name} for {sign} {'here' if other == process.folder else f'in {other}'}"
     signs = ", ".join(known_signs(_wanted_profile(options, process)))
     looked_for = f"no {FILE}, no agents/NAME/IDENTITY.md, no {signs}"
-    raise ContextasmError(process.folder, f"no workspace here or above ({looked_for})", hint)
+    raise ContextasmError(process.folder, f"found no workspace here or above ({looked_for})", hint)
 
 
 def named_workspace(options: Options, process: ProcessEnvironment) -> str:

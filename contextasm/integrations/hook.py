@@ -123,7 +123,7 @@ def parse_part(typed: str | None) -> tuple[int, int]:
     """Number and count of parts in `K/N`; 1 of 1 for None. Raises `ContextasmError`."""
     number, slash, count = (typed if typed is not None else "1/1").partition("/")
     if not (slash and all(part.isascii() and part.isdigit() and len(part) < 3 for part in (number, count))):
-        raise ContextasmError("--part", f"{typed} is not a part", "write K/N, such as 2/3")
+        raise ContextasmError("--part", f"`{typed}` is not a part", "write K/N, such as 2/3")
     if not 1 <= int(number) <= int(count):
         raise ContextasmError("--part", f"part {typed} does not exist", "write K/N with K from 1 to N, such as 2/3")
     return int(number), int(count)
@@ -145,8 +145,8 @@ def answer_event(event_text: str, call: HookCall, process: ProcessEnvironment, w
     name = _event_text(event, "hook_event_name")
     kinds = {getattr(rule, kind): kind for rule in call.rules for kind in _ANSWERS if getattr(rule, kind)}
     if name not in kinds:
-        what = f"{one_line(name)[:80]} is not answered"
-        raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(sorted(kinds))}")
+        what = f"the hook does not answer {one_line(name)[:80]}"
+        raise ContextasmError("hook event", what, f"set up the hook for {' or '.join(sorted(kinds))}")
     folders = event.get(form.folder)
     process = _in_session_folder(folders[0] if folders and isinstance(folders, list) else folders, call, process)
     root = named_workspace(call.options, process) or nearest_workspace(call.options, process)
@@ -175,7 +175,7 @@ def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment)
         return process
     if os.path.isabs(named_workspace(call.options, process)):
         return process._replace(folder="/")
-    hint = "change to a folder that exists, or name the whole path of a workspace with -w DIR"
+    hint = "change to a folder that exists, or name the full path of a workspace with -w DIR"
     raise ContextasmError("current folder", "is gone", hint)
 
 
@@ -300,10 +300,10 @@ def _cut_problem(units: int, call: HookCall, needed: int) -> Problem:
     unit = "characters" if call.unit == "chars" else "bytes"
     most = f"{call.max_units:,}"
     hold = f"one hook holds {most}" if call.parts == 1 else f"{call.parts} hooks hold {most} each"
-    message = f"required layers take {units:,} {unit}, and {hold}: the rest is cut"
+    message = f"required layers take {units:,} {unit}, but {hold}, so the rest is cut"
     hint = "shorten the files of these layers"
     if needed <= MAX_PARTS:
-        hint += f", or set {needed} hooks up (--print-config HOST --part 1/{needed})"
+        hint += f", or set up {needed} hooks (--print-config HOST --part 1/{needed})"
     return Problem("over-budget", "budget", 0, message, hint)
 
 

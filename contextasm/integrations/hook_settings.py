@@ -28,7 +28,7 @@ class SettingsFile:
         """Raises `ContextasmError` for a file that can't be read, or that a link has outside of the project."""
         self._project, self._name = project, call.rules[0].settings
         self._config = config_text(call)
-        self._hint = f"correct it, or paste what `ctxasm hook --print-config {call.hosts[0].name}` prints"
+        self._hint = f"correct it, or paste the output of `ctxasm hook --print-config {call.hosts[0].name}`"
         self.path = writable_path(Folder(project), self._name)
         self.data = current_bytes(self.path)
         """The content; None for no file."""
@@ -72,4 +72,4 @@ class SettingsFile:
             text = EditableFile(self.data or b"").text
             if not text.strip() or isinstance(load_json(text, self._name), dict):
                 return text
-        raise ContextasmError(self._name, "is not an object of JSON without comments", self._hint)
+        raise ContextasmError(self._name, "is not a JSON object, or has comments", self._hint)

@@ -95,7 +95,7 @@ def refuse_arguments(given: Collection[str], known: Collection[str], where: str)
     """Raise `ContextasmError` for the first argument that a tool or prompt does not take; `where` is its name."""
     for name in given:
         if name in FIXED_NAMES and name not in known:
-            what = "it is set on the command line of this server"
+            what = "the command line of this server sets it"
             raise ContextasmError(f"{where}: {name}", what, "leave the argument out")
         if name not in known:
             require_known(shown_name(name), known, where, "argument")
@@ -130,7 +130,7 @@ def refused_message(error: Exception) -> JSONRPCError | None:
         code, what = -32700, "is not JSON that can be read"
         ids = [load_json(each, "id") for each in _ID.findall(inputs[0])]
     known = ids[0] if len(ids) == 1 and type(ids[0]) in {int, str} else None
-    line = f"request: {what}: send one object in a line, and no list of them"
+    line = f"request: {what}: send one JSON object per line"
     return JSONRPCError(jsonrpc="2.0", id=known, error=ErrorData(code=code, message=line))
 
 
@@ -224,7 +224,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
     if "maxLength" in schema:
         least = f"{schema['minLength']} to " if "minLength" in schema else "at most "
         return f"{kind} of {least}{schema['maxLength']:,} characters"
-    return f"{kind}, {schema['maxItems']} at most" if "maxItems" in schema else kind
+    return f"{kind} with at most {schema['maxItems']} items" if "maxItems" in schema else kind
 
 
 _KINDS = {"string": "a text", "integer": "a whole number", "number": "a number", "array": "a list of texts"}

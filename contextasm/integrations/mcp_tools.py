@@ -127,7 +127,7 @@ class ServedTools:
         """The line that names what the client's host loads of the workspace, if it loads any."""
         root, paths = os.path.realpath(self.served.workspace), self._host_texts()[0]
         names = ", ".join(sorted(os.path.relpath(path, root) for path in paths if is_below(path, root)))
-        line = f"not repeated, since {self.host and self.host.summary} loads it: {names}"
+        line = f"not repeated, because {self.host and self.host.summary} loads these files: {names}"
         return [cut_text(line, answers.MOST_WORDS, answers.json_bytes)] if names else []
 
     def build_context(
@@ -144,7 +144,7 @@ class ServedTools:
         pieces = split_text(context.text, self._most_bytes, answers.json_bytes) or [""]
         if part > len(pieces):
             raise ContextasmError("part", f"part {part:,} does not exist", f"give a number from 1 to {len(pieces)}")
-        lead = [f"part {part} of {len(pieces)}; for another, call again with part"] if pieces[1:] else []
+        lead = [f"part {part} of {len(pieces)}; for another part, call again with `part`"] if pieces[1:] else []
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
         told = "\n".join([*lead, *self._loaded_words(), *_problems_of(context), receipt(context)])
         return CallToolResult(
@@ -165,7 +165,7 @@ class ServedTools:
         context = self._context(in_full=True, agent=agent, team=team, topic=topic, budget=budget, date=date)
         decisions = [decision_data(each) for each in context.decisions if _is_at(place, each)]
         if place and not decisions:
-            hint = "call explain_context without a place"
+            hint = "call explain_context without `place`"
             raise ContextasmError("place", f"no fragment of the context is at {shown_name(place)}", hint)
         told = answers.fitting(decisions, self._most_bytes)
         rest = {"left_out": len(decisions) - len(told), "problems": _problems_of(context)}

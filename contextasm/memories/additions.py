@@ -30,7 +30,7 @@ def type_problems(workspace: Folder, folder: str, kind: str) -> Iterator[Problem
     known = {*USUAL_TYPES, *(memory.type for found in memories for memory in found)}
     if kind not in known and (near := nearest(kind, known, 0.8)):
         hint = f"did you mean {near}? `ctxasm edit ID` changes it"
-        yield Problem("type", "--type", 0, f"no memory has the type {kind}", hint)
+        yield Problem("type", "--type", 0, f"no other memory has the type {kind}", hint)
 
 
 _PARSERS: Mapping[str, Callable[[Any, str], Any]] = {
@@ -56,7 +56,7 @@ def shared_fields(given: Mapping[str, tuple[str, object]]) -> NewMemory:
     }
     memory = NewMemory("", **fields)
     if memory.valid_from > memory.expires > "":
-        raise ContextasmError(given["expires"][0], "is before the first day, so no day shows it", "swap the two days")
+        raise ContextasmError(given["expires"][0], "is before the first day", "swap the two days")
     return memory
 
 
@@ -72,7 +72,7 @@ def read_cites(typed: Iterable[str], workspace: Folder, option: str) -> tuple[st
         if not cite or cite[3]:
             raise ContextasmError(where, "names no lines of a file", "write FILE:FIRST-LAST, such as src/a.py:3-5")
         if "," in cite[0]:
-            raise ContextasmError(where, "has a comma in its name, and commas separate cites", "rename the file")
+            raise ContextasmError(where, "the path has a comma, which separates cites", "rename the file")
         cites.append(_cite_now(workspace.relative(cite[0]), *cite[1:3], workspace, where))
     return parse_items(cites, option)
 
@@ -98,11 +98,11 @@ def _cite_now(path: str, first: int, last: int, workspace: Folder, where: str) -
     document = workspace.read(path)
     if not isinstance(document, Document):
         what = document.message if document else "does not exist"
-        raise ContextasmError(where, f"{path} {what}", "name lines that exist in a file of the workspace")
+        raise ContextasmError(where, f"{path} {what}", "name existing lines of a file in the workspace")
     lines = file_lines(document.data)
     if last > (count := len(lines)):
         raise ContextasmError(
-            where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that exist in a file of the workspace"
+            where, f"{path} has {count:,} line{'s' * (count != 1)}", "name existing lines of a file in the workspace"
         )
     return written_cite(path, first, last, lines)
 
@@ -129,7 +129,7 @@ class NewMemoryReader:
         numbered = [(f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1)]
         memories = [self._from_line(line, where) for where, line in numbered if line]
         if not memories:
-            raise ContextasmError("-", "standard input is empty", "pipe in one memory a line")
+            raise ContextasmError("-", "standard input is empty", "pipe in one memory per line")
         return memories
 
     def _from_line(self, line: str, where: str) -> NewMemory:
@@ -138,7 +138,7 @@ class NewMemoryReader:
         try:
             data = load_json(line, where)
         except ContextasmError as error:
-            what = f"begins with {{ but can't be read: {error.what}"
+            what = f"begins with {{, but can't be read: {error.what}"
             raise ContextasmError(where, what, "correct the line") from error
         assert isinstance(data, dict)
         for key in data:

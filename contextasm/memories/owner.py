@@ -81,7 +81,7 @@ def find_owner(
     """
     workspace = open_workspace(options, process)
     if options.agent and options.team:
-        raise ContextasmError("--team", "an --agent is given, too", "name only one of the two")
+        raise ContextasmError("--team", "--agent is given, too", "give only one of them")
     flags = {"agent": options.agent, "team": options.team, "date": options.date, "tz": options.tz}
     settings_file = load_settings_file(workspace)
     typed = resolve_settings(flags | {"profile": options.profile}, process.environment, settings_file)
@@ -128,7 +128,7 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
         return MemoryPlace(folder, path, _folder_facts(owner, folder, process))
     (path,) = parse_inner_paths(path, "--file")
     if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
-        raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
+        raise ContextasmError("--file", f"{file} can't hold memories", "name a file that ends in .md")
     if path.rpartition("/")[2] in RESERVED_NAMES:
         what = f"{path} has a name for lists of files or changes, so no memories are read from it"
         raise ContextasmError("--file", what, "give the file another name")

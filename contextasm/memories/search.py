@@ -95,7 +95,7 @@ def memory_of_id(options: Options, name: str, process: ProcessEnvironment, *, ev
         for memory in pool.all_entries:
             if memory.id == name and not (memory.private and build.request.audience == SHARED):
                 return memory
-    raise ContextasmError("id", f"no memory {name}", "`ctxasm search` shows the ids")
+    raise ContextasmError("id", f"no memory has the id `{name}`", "`ctxasm search` shows the ids")
 
 
 def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Profile], Profile]:
@@ -121,7 +121,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
             if all(name in kinds for path in layer.query.paths for name in placeholders(path))
         ]
         if not layers:
-            what = f"searches no memories of the {' and '.join(kinds)} only" if searching else "searches no memories"
+            what = f"searches no memories of only the {' and '.join(kinds)}" if searching else "searches no memories"
             other = "name a profile of memories with -p; `ctxasm profiles` lists them"
             hint = "name another profile with -p, or use --all" if searching else other
             raise ContextasmError(f"profile {profile.name}", what, hint)

@@ -46,11 +46,11 @@ def failure_words(error: BaseException) -> str:
         case ContextasmError():
             return str(error)
         case MemoryError():
-            return "memory: there is too little for this command: leave large files out"
+            return "memory: this command needs more than there is: leave out large files"
         case OSError():
             # Only what a library prints by itself, such as a help text, has no file's name.
             where = error.filename or "standard output: can't be written"
-            return f"{where}: {error.strerror or error}: correct this and try again"
+            return f"{where}: {error.strerror or error}: correct the cause and try again"
     what = f"{type(error).__name__}: {error}"
     return f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened"
 
@@ -143,7 +143,7 @@ class Secret(NamedTuple):
     def words(self) -> str:
         """The secret in a message: `what looks like a secret (github-token: ghp_... (40 characters, #1a2b))`."""
         what = "what may be a secret" if self.doubtful else "what looks like a secret"
-        what = "a placeholder with the shape of a secret" if self.placeholder else what
+        what = "a placeholder that looks like a secret" if self.placeholder else what
         return f"{what} ({self.kind}: {self.masked})"
 
 

@@ -466,5 +466,5 @@ def _conflict_problem(key: str, claims: Sequence[_Candidate], severity: float) -
     first, *others = firsts.values()
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     why = f"(severity {severity:g}, strategy flag, confidence {CONFIDENCE['flag']:g})"
-    message = f"{first.id} and {names} say different things about {key} {why}; settle it, or name one with --prefer"
+    message = f"{first.id} and {names} say different things about {key} {why}; correct one, or choose one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)

@@ -42,8 +42,8 @@ def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> 
         hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"
         return ContextasmError(option, f"{name} is not a fragment of this build", hint)
     facts = dict(decision.reason.facts)
-    hint = f"judge {facts['into']}, which was shown in its place" if "into" in facts else "judge what the agent saw"
-    return ContextasmError(option, f"{name} was not shown in this build, but {decision.outcome}", hint)
+    hint = f"judge {facts['into']}, which was shown in its place" if "into" in facts else "judge a shown fragment"
+    return ContextasmError(option, f"{name} was not shown in this build, but was {decision.outcome}", hint)
 
 
 def feedback_on(
@@ -59,9 +59,9 @@ def feedback_on(
     """The feedback on the record in the file at `path`. Raises `ContextasmError` for what can't be said of it."""
     useful, wrong = _checked_ids(record, useful, "--useful"), _checked_ids(record, wrong, "--wrong")
     if both := [name for name in useful if name in wrong]:
-        raise ContextasmError("--wrong", f"{both[0]} is named by --useful, too", "choose one of them")
+        raise ContextasmError("--wrong", f"{both[0]} is also given with --useful", "choose one of them")
     if not (useful or wrong or missing):
-        what = "says nothing about the build"
+        what = "nothing is judged"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
         record=parse_record_id(required_bytes(str(path), "name a record"), str(path)),

@@ -88,7 +88,7 @@ def with_recorded_answers(build: model.Build, answers: RecordedAnswers) -> model
 
     def answer(service: str, *question: object) -> Any:
         if (digest := _digest(question)) not in given:
-            what = "the recorded build did not ask it for this text"
+            what = "the recorded build has no answer for this text"
             raise model.ContextasmError(service, what, "record the build again with `ctxasm build --record`", code=1)
         return given[digest]
 
@@ -276,7 +276,7 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     if not schema:
         raise model.ContextasmError(where, "is not a record: it has no schema", hint)
     if schema != SCHEMA:
-        what = f"has schema {schema}, and this version reads {SCHEMA}"
+        what = f"has the schema {schema}, but this version reads {SCHEMA}"
         raise model.ContextasmError(where, what, "read it with the version that wrote it")
     intact: dict[str, Any] = fields
     if intact.pop("id", None) != _record_id(intact):

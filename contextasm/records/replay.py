@@ -84,7 +84,7 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
     """Write a file under `.ctxasm/`; gives its path. Raises `ContextasmError` if a link is in its place."""
     path = state_folder(root, subfolder) / name
     if os.path.islink(path):
-        raise model.ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
+        raise model.ContextasmError(str(path), "is a link", "remove the link")
     remove_empty_folder(path)
     write(path, data)
     return path
@@ -103,7 +103,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
     paths = record_paths(root, name)
     if len(paths) > 1:
         ids = ", ".join(path.stem for path in paths[:5])
-        raise model.ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
+        raise model.ContextasmError(name, f"is the beginning of {len(paths)} record ids", f"give more digits: {ids}")
     return paths[0] if paths else None
 
 
@@ -203,6 +203,6 @@ def stored_inputs(record: records.Record, path: Path) -> Mapping[str, Read] | No
         if not isinstance(data, bytes):
             return None
         if sha256(data).hexdigest() != recorded.sha256:
-            raise model.ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
+            raise model.ContextasmError(str(file), "is damaged", "remove it to read the input from the workspace")
         reads[recorded.path] = decode_document(recorded.path, data)
     return reads

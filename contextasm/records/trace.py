@@ -102,11 +102,11 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
     if {"", ".", ".."} & set(path.split("/")):
         raise ContextasmError(path, "is outside the workspace", "name a file of the workspace")
     if document is None:
-        raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
+        raise ContextasmError(path, "is not a file of the workspace", "name a file relative to the workspace")
     if isinstance(document, Document) and line > (
         lines := max([len(document.whole.rstrip("\n").split("\n")), *(gap.last for gap in document.gaps)])
     ):
-        raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
+        raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of these lines")
 
 
 def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:

@@ -112,7 +112,7 @@ def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:
     found = next((problem for problem in (*result.problems, *in_documents) if problem.code == HIDDEN_TEXT), None)
     if found:
         where = f"{found.path}:{found.line}"
-        raise ContextasmError(where, found.message, f"delete it: {layer.id} has `hidden: fail`")
+        raise ContextasmError(where, found.message, f"delete them, because {layer.id} has `hidden: fail`")
 
 
 def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
@@ -161,7 +161,7 @@ def _late_result(query: SourceQuery) -> RetrievalResult:
     """A problem, unless all paths of the layer name an agent or a team, and the request has none."""
     if query.layer.query.paths and not pool_patterns(query):
         return RetrievalResult()
-    message = f"{' and '.join(query.layer.query.sources)} did not answer in time, so nothing of it is shown"
+    message = f"{' and '.join(query.layer.query.sources)} did not answer in time, so the layer shows nothing"
     return RetrievalResult(problems=(Problem(TIMEOUT, query.layer.id, 0, message),))
 
 
@@ -237,7 +237,7 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
 def _unmatched_profile(profile: Profile, results: Results) -> Iterator[Problem]:
     """Of a build without any text; a layer that has a problem of its own says itself why it is empty."""
     if not any(result.fragments or result.problems for result in results.values()):
-        message = "finds no file for any of its layers, so the context is empty"
+        message = "finds no file for any layer, so the context is empty"
         yield _problem(f"profile {profile.name}", message)
 
 
@@ -276,8 +276,8 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
         ("--entity-type", request.filters.entity_types, entities, "reads no entities"),
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
-        ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
-        ("min_score", limited, scored, "gives no scores in layers that have it"),
+        ("--open", request.open, _uses_open_files(profile), "does not use open files"),
+        ("min_score", limited, scored, "has it only for layers without scores"),
     ):
         if given and not is_used:
             yield _problem(option, f"profile {profile.name} {what}")
@@ -302,7 +302,7 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
         for name, weight in layer.ranking.weights:
             if weight and name not in parts:
                 scores = f"only {', '.join(sorted(parts))}" if parts else "no scores"
-                yield _problem(layer.id, f"gives a weight to {name}, and source {sources} has {scores}")
+                yield _problem(layer.id, f"gives a weight to {name}, but the source {sources} has {scores}")
 
 
 def _unmatched_exclusions(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
@@ -312,10 +312,10 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
         if _excludes_any(pattern, _fragments(optional, results)):
             continue
         if _excludes_any(pattern, _fragments(required, results)):
-            yield _problem(f"--exclude {pattern}", "names only text that is always shown: its layer is required")
+            yield _problem(f"--exclude {pattern}", "matches only required layers, which are always shown")
             continue
         names = {name for each in _fragments(profile.layers, results) for name in (each.id, each.location.path)}
-        message = "leaves nothing out: no file and no id matches it"
+        message = "matches no file and no id"
         yield _problem(f"--exclude {pattern}", message, _suggestion(pattern, sorted(names)))
 
 
@@ -329,13 +329,13 @@ def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, typ
     kinds = {fragment.labels.kind for fragment in _fragments(layers, results)}
     for name in dict.fromkeys(types):
         if name not in kinds:
-            yield _problem(f"{option} {name}", "nothing is of this type", _suggestion(name, sorted(kinds)))
+            yield _problem(f"{option} {name}", "nothing has this type", _suggestion(name, sorted(kinds)))
 
 
 def _unmatched_task(layers: Sequence[Layer], results: Results, task: str) -> Iterator[Problem]:
     reasons = (fragment.verdict.excluded for fragment in _fragments(layers, results))
     if task and layers and all(reason and reason.code in {"filtered", "future"} for reason in reasons):
-        yield _problem(f"--task {task}", "no event is of this task")
+        yield _problem(f"--task {task}", "no event belongs to this task")
 
 
 def _unmatched_preferences(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
@@ -345,9 +345,9 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
     keys = {name: each.labels.key for each in fragments for name in (each.labels.claim, each.id) if name}
     for name in dict.fromkeys(request.prefer):
         if name not in keys:
-            yield _problem(f"--prefer {name}", "there is no such id", _suggestion(name, sorted(keys)))
+            yield _problem(f"--prefer {name}", "no fragment has this id", _suggestion(name, sorted(keys)))
         elif not keys[name]:
-            yield _problem(f"--prefer {name}", "has no `key`, so it has no conflict")
+            yield _problem(f"--prefer {name}", "has no `key`, so it can't conflict")
 
 
 # --- Texts as the request asks for them -------------------------------------------------------------------------------

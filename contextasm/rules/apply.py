@@ -131,7 +131,9 @@ def pins_outside_layers(
         if not _any_is_target(effect.target, pins):
             read = reads.get(effect.target.value)
             message = read.message if isinstance(read, Problem) else _missing_words(effect.target, fragments)
-            problems.append(Problem("pin-missing", str(effect.target), 0, f"rule {effect.rules[0]}: {message}"))
+            problems.append(
+                Problem("pin-missing", str(effect.target), 0, f"rule {effect.rules[0]} does nothing: {message}")
+            )
     used = (document for document in documents if document.path in pinned_paths)
     return RetrievalResult(pins, tuple(used)), tuple(problems)
 
@@ -148,7 +150,7 @@ def _any_is_target(target: Target, fragments: Iterable[Fragment]) -> bool:
 
 
 LEFT_OUT: Mapping[str, str] = {
-    "status": "its status is {status}, so it can't be shown",
+    "status": "its status is {status}",
     "superseded": "{by} supersedes it",
     "future": "it is dated after the day of the build",
     "filtered": "{by} leaves it out",
@@ -163,7 +165,7 @@ def _missing_words(target: Target, fragments: Iterable[Fragment]) -> str:
         excluded = fragment.verdict.excluded
         if excluded and _any_is_target(target, [fragment]):
             return LEFT_OUT.get(excluded.code, "it is left out").format(**dict(excluded.facts))
-    return "nothing that may be shown matches it"
+    return "nothing that may be shown matches"
 
 
 def _pins_of(document: Document, evaluation: RuleEvaluation, place: int) -> list[Fragment]:
@@ -350,7 +352,7 @@ def _protected_problems(evaluation: RuleEvaluation, layers: Sequence[Layer], res
         ]
         if targeted and all(layer.limits.required for layer in targeted):
             for rule in (rules[name] for name in effect.rules):
-                message = f"rule {rule.name}: {effect.action} {effect.target} changes nothing: its layer is required"
+                message = f"rule {rule.name}: {effect.action} {effect.target} has no effect: the layer is required"
                 yield Problem("rule-protected", rule.path, rule.line, message)
 
 

@@ -256,7 +256,7 @@ def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Deman
         fitting[number] = given.with_candidates(candidates)
         pinned_by = last.verdict.pinned_by
         pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
-        message = f"{pinner} includes it, and the budget has no room for all of it"
+        message = f"{pinner} includes this, but the budget has no room for all of it"
         problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
     return fitting, problems
 

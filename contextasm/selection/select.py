@@ -137,14 +137,14 @@ def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     if result.selected or not result.demand.units or layer.limits.max_tokens == 0:
         return []
     wanted, room = counter.tokens(result.demand.units), _room(result, budget)
-    code, why = "no-room", f"its limit of {room} is too small for a line of it"
+    code, why = "no-room", f"its limit of {room} is too small for one line"
     if result.is_starved:
         code, why = "starved", f"the layers before it left {room}"
     elif result.allowance.by == "score":
         why = f"higher scores in other layers left {room}"
     elif result.allowance.by == "within":
-        why = f"{room}, its part of the room of {layer.limits.within}, is too small for a line of it"
-    return [Problem(code, layer.id, 0, f"got nothing of {wanted} tokens: {why}")]
+        why = f"its part of {layer.limits.within}, {room}, is too small for one line"
+    return [Problem(code, layer.id, 0, f"shows nothing: it needs {wanted} tokens, and {why}")]
 
 
 def _cut_for_others(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:
@@ -193,7 +193,7 @@ def select(
     results, problems = allocate(profile, demands, total, required)
     if required and required + head > budget * counter.units_per_token + last_line_end:
         taken = counter.tokens(required + head - last_line_end)
-        message = f"required layers take {taken} tokens of {budget}; nothing else is shown"
+        message = f"required layers take {taken} tokens, more than the budget of {budget}, so nothing else is shown"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
     for number, result in enumerate(results):
         problems += [*result.problems, *_nothing_shown(result, budget), *_cut_for_others(result, results[number + 1 :])]

@@ -56,7 +56,7 @@ class CommandSummarizer:
         try:
             summary = self._summarize(text)
         except ProgramFailed as error:
-            message = f"{self._words[0]} {error}; nothing is summarized"
+            message = f"{self._words[0]} {error}, so nothing is summarized"
             self._problem = Problem("summarizer", FILE, self._line, message)
             return self._problem
         self._cache.put(text, summary.encode())
@@ -77,7 +77,7 @@ class CommandSummarizer:
             for line in lines:
                 output += line + b"\n"
                 if len(output) > _LARGEST_OUTPUT:
-                    raise ProgramFailed("gave an output that does not end")
+                    raise ProgramFailed("gave an endless output")
         self._seconds_left = deadline - monotonic()
         try:
             summary = output.decode().replace("\r\n", "\n").strip()

@@ -173,7 +173,7 @@ def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep
 
     excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)), by_lines=True)
     if not excerpts:
-        raise ContextasmError("budget", f"{budget} tokens are too few for a line and its marker", "give more", 1)
+        raise ContextasmError("budget", f"{budget} tokens are too few for a line and its marker", "give more tokens", 1)
     return laid_out(excerpts)
 
 

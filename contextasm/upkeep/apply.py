@@ -53,7 +53,7 @@ def apply_actions(
     applied: list[Action] = []
     left_out: list[tuple[Action, str]] = []
     for action in actions:
-        why = "it is for a person to decide" if action.for_you else composition.add(action)
+        why = "a person has to decide" if action.for_you else composition.add(action)
         if why:
             left_out.append((action, why))
         else:
@@ -126,7 +126,7 @@ class _Composition:
             text = self._archived_text(self._content(edit.path) or b"", edit, action)
             sizes[archive] = size + len(format_archive(b"", [text]))
             if sizes[archive] > MAX_FILE:
-                return f"{archive} would have more than {MAX_FILE:,} bytes, the most that is read"
+                return f"{archive} would have more than {MAX_FILE:,} bytes, the limit for files"
         return ""
 
     def _objection_to_moves(self, moves: Sequence[Move], sizes: Mapping[str, int]) -> str:
@@ -254,5 +254,5 @@ def named_actions(actions: Sequence[Action], names: list[str]) -> list[Action]:
     for name in names:
         if name not in ids:
             what = f"the plan has no action {name}"
-            raise ContextasmError("tidy", what, "run `ctxasm tidy` for the ids; they change with the files")
+            raise ContextasmError("tidy", what, "run `ctxasm tidy` to see the ids, which change with the files")
     return [action for action in actions if action.id in names]

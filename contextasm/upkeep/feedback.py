@@ -147,7 +147,7 @@ def _raise_entities(found: str, profile: Profile, place: str, rules: Sequence[Ru
         return
     if layers:
         ranks = ", ".join(f"{name}: 1" for name in flat)
-        change = f"let entities take their room first: `then: {{set_priority: {{{ranks}}}}}` in a rule"
+        change = f"give entities their tokens first: `then: {{set_priority: {{{ranks}}}}}` in a rule"
         yield _proposal(f"rules: set_priority {', '.join(flat)}", f"{found}; {change}")
     else:
         change = f"show the entities that a topic names: a layer with `source: entities` in {place}"
@@ -157,7 +157,7 @@ def _raise_entities(found: str, profile: Profile, place: str, rules: Sequence[Ru
 def _weigh_coherence(found: str, profile: Profile) -> Iterator[Action]:
     changes = [f"{{id: {layer.id}, weights: {{{_reweighted(layer)}}}}}" for layer in profile.layers if _is_flat(layer)]
     if changes:
-        yield _proposal("ctxasm.yaml: layers", f"{found}; give it a weight: `layers: [{', '.join(changes)}]`")
+        yield _proposal("ctxasm.yaml: layers", f"{found}; give coherence a weight: `layers: [{', '.join(changes)}]`")
 
 
 def _is_flat(layer: Layer) -> bool:

@@ -151,8 +151,8 @@ class UpkeepInput:
         owner = self.workspace.kept_elsewhere(path)
         if owner is None:
             return self._is_behind_link(path)
-        what = f"the memories of {owner} are in the shared store, and are not tidied"
-        hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
+        what = f"tidy does not change the memories of {owner}, because they are in the shared store"
+        hint = "change them with `ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID`"
         self._left_out[f"{owner}/memories"] = Problem("store-untidied", f"{owner}/memories", 0, what, hint)
         return True
 

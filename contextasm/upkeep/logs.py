@@ -44,7 +44,7 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
                 by_folder.setdefault(path.rpartition("/")[0], []).append(move)
         for moves in by_folder.values():
             paths = tuple(move.path for move in moves)
-            reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
+            reason = f"older than {ages.archive} days; searches for a topic still find {'them' if paths[1:] else 'it'}"
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
 
 
@@ -58,7 +58,7 @@ def plan_long_files(upkeep: UpkeepInput) -> Iterator[Action]:
             length = LENGTHS["chars"].units(text.rstrip() if limits.trimmed else text)
             if limits.chars and length > limits.chars:
                 reason = f"{host.summary} shows {limits.chars:,} of its {length:,} characters: shorten it"
-                hint = f"`ctxasm check --host {name}` names the lines that it never sees"
+                hint = f"`ctxasm check --host {name}` names the lines that the model never sees"
                 yield Action("settle", (path,), f"{reason}; {hint}", needs_approval=False)
 
 
@@ -68,5 +68,5 @@ def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:
     if isinstance(log, Document) and isinstance(other, Document) and log.whole == other.whole:
         reason = f"the archived copy has the same text: delete {path}"
     else:
-        reason = "the archive has another log of this name: copy the text that is worth keeping into one of the two"
+        reason = "the archive has another log of this name: merge the two logs into one"
     return Action("settle", (path, archived), reason, needs_approval=False)

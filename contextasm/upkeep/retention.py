@@ -321,7 +321,7 @@ def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy,
         assert evict
         idle = f"{item.idle} days without a use, " if evict.lru else ""
         reason = (
-            f"{policy.name} has {kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
+            f"{policy.name} has {kilobytes:,.1f} KB, and {evict.max_kb:,g} KB are allowed; "
             f"score {score:.2f}: {idle}quality {item.quality:.2f}"
         )
         yield _evict(upkeep, item, reason, targets, is_compressed=evict.to == "frozen")
@@ -331,7 +331,8 @@ def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy,
     if evict and evict.lru and unknown and size > evict.max_kb:
         words = f"the uses of {len(unknown):,} of its items are" if unknown[1:] else "the uses of an item are"
         told = (
-            f"{policy.name} keeps {size:,.1f} KB of {evict.max_kb:,g} allowed; {words} unknown: `ctxasm build --record`"
+            f"{policy.name} keeps {size:,.1f} KB, and {evict.max_kb:,g} KB are allowed; "
+            f"{words} unknown: record builds with `ctxasm build --record`"
         )
         yield Action("skip", (policy.name,), told, needs_approval=False)
 

@@ -34,7 +34,7 @@ def write(path: Path, data: bytes | None, new_mode: int | None = None) -> bool:
     target = os.path.realpath(path)
     status = _status(path)
     if data is None:
-        with system_errors(str(path), "can't be removed", "name a file that can be written"):
+        with system_errors(str(path), "can't be removed", "name a writable file"):
             if status:
                 os.unlink(target)
         return status is not None
@@ -161,7 +161,7 @@ def _write_error(path: Path, error: OSError, *, replaced: bool = False) -> Conte
         errno.ENOSPC: "free some space; the file keeps its old content" if replaced else "free some space",
         errno.ENOENT: "make its folder first",
         errno.ENOTDIR: "a part of the path is a file: choose another path",
-    }.get(error.errno or 0, "name a file that can be written")
+    }.get(error.errno or 0, "name a writable file")
     return ContextasmError(str(path), f"can't be written: {error.strerror}", hint)
 
 
@@ -248,7 +248,7 @@ def _make_folder(folder: Path, mode: int) -> None:
         os.mkdir(folder, mode)
     file_mode = os.lstat(folder).st_mode
     if stat.S_ISLNK(file_mode):
-        raise ContextasmError(str(folder), "leads elsewhere through a link", "take the link away")
+        raise ContextasmError(str(folder), "is a link", "remove the link")
     if not stat.S_ISDIR(file_mode):
         hint = "make it a folder"
         raise ContextasmError(str(folder), f"can't be made: {os.strerror(errno.EEXIST)}", hint)

@@ -33,7 +33,7 @@ def read_import_files(path: str, folder_files: Sequence[str]) -> Sequence[Source
 
 def folder_sources(path: str, patterns: Sequence[str]) -> dict[str, SourceFile]:
     """The files of a folder whose names match, by name and in the order of their names; raises `ContextasmError`."""
-    with system_errors(path, "can't be listed", "name a folder that can be read"):
+    with system_errors(path, "can't be listed", "name a readable folder"):
         names = sorted(os.listdir(path))
     root, folder = os.path.realpath(path), path.rstrip("/")
 
@@ -48,10 +48,10 @@ def _file_data(path: str, holds: Callable[[str], bool] | None = None) -> bytes:
     """The bytes of a file; `holds` is as in `file_bytes`, for the folder that was named."""
     data = file_bytes(path, holds=holds) if holds else named_bytes(path)
     if not isinstance(data, bytes) and data.code == "outside-workspace":
-        hint = "import the file that it leads to, or remove the link"
-        raise ContextasmError(path, "is a link to a file outside of the folder", hint)
+        hint = "import the target of the link, or remove the link"
+        raise ContextasmError(path, "is a link to a file outside the folder", hint)
     if not isinstance(data, bytes):
-        raise ContextasmError(path, data.message, "name a file that can be read")
+        raise ContextasmError(path, data.message, "name a readable file")
     return data
 
 
@@ -79,7 +79,7 @@ def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool
     refuse_filled_folder(path)
     full = os.path.realpath(path)
     temporary = temporary_path(full)
-    with system_errors(path, "can't be written", "make the folder above it first"):
+    with system_errors(path, "can't be written", "make its parent folder first"):
         os.mkdir(temporary, 0o700 if private else 0o777)
     try:
         with system_errors(path, "can't be written", "free some space, or name another folder"):

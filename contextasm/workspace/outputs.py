@@ -183,7 +183,7 @@ def current_bytes(path: Path) -> bytes | None:
         return data
     if data.code in {MISSING, "not-a-folder"}:
         return None
-    raise ContextasmError(str(path), data.message, "name a file that can be read")
+    raise ContextasmError(str(path), data.message, "name a readable file")
 
 
 def current_text(path: Path) -> str | None:
@@ -192,7 +192,7 @@ def current_text(path: Path) -> str | None:
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
-_ARCHIVE = "ctxasm tidy keeps archived text here, and searches find it"
+_ARCHIVE = "ctxasm tidy keeps archived text here"
 _GIT = "git reads this file"
 
 _KEPT_PLACES = (
@@ -245,7 +245,7 @@ def refuse_links_out(targets: Sequence[OutputFile], root: str) -> None:
     """Raise `ContextasmError` for a target that a link in the workspace at `root` turns into a file outside."""
     for target in targets:
         if _leads_out(target, root):
-            what = f"leads through a link to {target.real}, outside of the workspace"
+            what = f"leads to {target.real}, outside the workspace"
             raise ContextasmError(
                 f"{target.option} {target.path}", what, f"to write that file, use {target.option} {target.real}"
             )

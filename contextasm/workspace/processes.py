@@ -114,6 +114,6 @@ def _lines(process: subprocess.Popen[bytes], errors: bytearray, seconds_left: Ca
                     *lines, rest = (rest + data).split(b"\n")
                     yield from lines
             if len(rest) > _LONGEST_LINE:
-                raise ProgramFailed("gave a line that does not end")
+                raise ProgramFailed("gave an endless line")
     if rest:
         yield rest

@@ -125,7 +125,7 @@ def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | Rea
 
 def too_large(size: int, limit: int) -> ReadFailure:
     """The failure of a file of `size` bytes if at most `limit` are read."""
-    return ReadFailure("too-large", f"is too large: {size:,} bytes, and {limit:,} are the most that is read")
+    return ReadFailure("too-large", f"is too large: it has {size:,} bytes, and the limit is {limit:,}")
 
 
 def _failure_of_type(mode: int) -> ReadFailure:

@@ -76,7 +76,7 @@ class SnapshotWorkspace:
 
 def _recorded(answers: Mapping[str, T], asked: str) -> T:
     if asked not in answers:
-        what = "the recorded build did not ask for it, and this version of ctxasm does"
+        what = "the record has no answer for this, and this version of ctxasm needs one"
         raise ContextasmError(asked, what, "replay with the version that wrote the record", code=1)
     return answers[asked]
 

@@ -57,14 +57,14 @@ def create_file(root: Path, path: str, text: str | None) -> bool:
         full.parent.mkdir(parents=True, exist_ok=True)
         return _make_file(full, text)
     except OSError as error:
-        hint = "move away the file in its place, or choose a folder that can be written to"
+        hint = "move the file away, or choose a writable folder"
         raise ContextasmError(str(error.filename or full), f"can't be made: {error.strerror}", hint) from error
 
 
 def _refuse_outside(root: Path, full: Path) -> None:
     real = os.path.realpath(full)
     if not real.startswith(os.path.realpath(root).rstrip("/") + "/"):
-        raise ContextasmError(str(full), f"leads out of the workspace, to {real}", "take the link away")
+        raise ContextasmError(str(full), f"leads through a link out of the workspace, to {real}", "remove the link")
 
 
 def _make_folder(full: Path) -> bool:

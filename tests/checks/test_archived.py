@@ -49,8 +49,8 @@ def test_a_file_in_an_archive_of_logs_needs_a_date(tmp_path: Path) -> None:
     )
     (place / "2025-02-31.md.gz").write_bytes(gzip.compress(b"Text\n"))
     told = {(name, message) for name, _, message in findings(tmp_path)}
-    assert ("bad-date", "there is no 2025-02-30, so the log is never read") in told
-    assert ("bad-date", "there is no 2025-02-31, so the log is never read") in told
+    assert ("bad-date", "2025-02-30 is not a day of the calendar, so the log is never read") in told
+    assert ("bad-date", "2025-02-31 is not a day of the calendar, so the log is never read") in told
     assert any("notes.md is not a date" in message for _, message in told)
 
 

@@ -177,11 +177,11 @@ def _make_link_to_nowhere(path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "obstacle", "make", "hint"),
     [
-        ("O.md", "O.md", _make_folder, "take the folder away, or name another file in ctxasm.yaml"),
-        ("O.md", "O.md", _make_link_out, "take the link away, or name another file in ctxasm.yaml"),
+        ("O.md", "O.md", _make_folder, "remove the folder, or name another file in ctxasm.yaml"),
+        ("O.md", "O.md", _make_link_out, "remove the link, or name another file in ctxasm.yaml"),
         ("O.md", "O.md", _make_link_to_nowhere, "make its folder first"),
-        ("out/O.md", "out", Path.touch, "put a folder in place of out, or name another file in ctxasm.yaml"),
-        ("out/O.md", "out", _make_link_to_nowhere, "put a folder in place of out, or name another file in ctxasm.yaml"),
+        ("out/O.md", "out", Path.touch, "replace out with a folder, or name another file in ctxasm.yaml"),
+        ("out/O.md", "out", _make_link_to_nowhere, "replace out with a folder, or name another file in ctxasm.yaml"),
     ],
 )
 def test_an_output_that_no_build_can_write_is_told_what_helps(
@@ -262,7 +262,7 @@ def test_a_sentence_at_the_end_of_a_long_paragraph_has_its_line(tmp_path: Path) 
 def test_files_of_one_folder_are_one_finding(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, {f"agents/a/daily/2025/2025-01-{day}.md": "x\n" for day in range(10, 30)})
     assert finding.path == "agents/a/daily/2025/2025-01-10.md"
-    assert "The same goes for agents/a/daily/2025/2025-01-11.md" in finding.hint
+    assert "This also applies to agents/a/daily/2025/2025-01-11.md" in finding.hint
     assert "and 16 more" in finding.hint
 
 
@@ -304,6 +304,6 @@ def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: P
 def test_a_vault_of_notes_that_a_topic_shows_is_no_fault(tmp_path: Path) -> None:
     (tmp_path / ".obsidian").mkdir()
     empty = inside("check", "-w", tmp_path)
-    assert "profile obsidian finds no file for any of its layers" in empty.out
+    assert "profile obsidian finds no file for any layer" in empty.out
     (tmp_path / "tea.md").write_text("# Tea\n\nGreen.\n", encoding="utf-8")
     assert inside("check", "-w", tmp_path).out == "no findings\n"

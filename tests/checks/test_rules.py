@@ -90,7 +90,7 @@ def test_advice_knows_the_cap_of_a_rule(tmp_path: Path, tokens: int, check: str)
     assert (finding.id, finding.path) == (check, "agents/max-2/KNOWLEDGE.md")
     assert "set the cap of rule short to" in finding.hint
     assert "(rules/r.yaml:1)" in finding.hint
-    assert f"{tokens:,} token" in finding.hint
+    assert (f"of {tokens} tokens" if check == "near-budget" else f"may take {tokens} (") in finding.hint
 
 
 def test_advice_leaves_a_rule_alone_that_caps_another_agent(tmp_path: Path) -> None:
@@ -110,10 +110,10 @@ def test_what_another_profile_reads_is_a_note_and_an_exclusion_may_have_nothing_
     told = inside("check", "-w", tmp_path, "--strict")
     assert told.code == 0
     assert told.out == (
-        "rules/r.yaml:1: note: rule rules/r.yaml#1: boost entity AuthService: no layer of this profile reads"
-        " graph/entities.yaml, where it is: leave it if the rule serves another profile [rule-target]\n"
+        "rules/r.yaml:1: note: rule rules/r.yaml#1: boost entity AuthService: it is in graph/entities.yaml,"
+        " which no layer of this profile reads: ignore this if the rule is for another profile [rule-target]\n"
         "1 finding: 1 note\n"
     )
     assert inside("check", "-w", tmp_path, "--strict", "-p", "query").out == "no findings\n"
     fill(tmp_path, {"rules/r.yaml": rule.replace("AuthService", "AuthServise")}, base={})
-    assert "boost entity AuthServise: nothing in the workspace matches it" in inside("check", "-w", tmp_path).out
+    assert "boost entity AuthServise: nothing in the workspace matches" in inside("check", "-w", tmp_path).out

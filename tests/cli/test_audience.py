@@ -58,7 +58,7 @@ def test_records_hold_the_audience_and_no_private_text(folder: Path) -> None:
     assert [each["fragment"] for each in json.loads(told)["changes"]] == ["agents/a/INSTRUCTIONS.md"]
     inside("build", *at, "--record")
     (own,) = {*(folder / ".ctxasm" / "records").glob("*.json")} - {record}
-    refused(inside("diff", own.stem, *at, "--text", "--audience", "shared"), "this record may hold private parts")
+    refused(inside("diff", own.stem, *at, "--text", "--audience", "shared"), "the record may hold private parts")
 
 
 def test_a_manifest_names_no_file_that_is_private_as_a_whole(folder: Path) -> None:

@@ -213,7 +213,7 @@ def test_what_is_installed_is_taken_out_again(tmp_path: Path, shell: str, old: b
     asked = inside("completion", "--install", env=env)
     assert (asked.code, asked.out) == (1, "")
     assert "+# completion of ctxasm: begin" in asked.err
-    assert "--yes writes it" in asked.err
+    assert "--yes writes without asking" in asked.err
     assert (path.read_bytes() if path.exists() else None) == old
     assert inside("completion", shell, "--install", "--yes", env=env).code == 0
     installed = path.read_bytes()
@@ -262,7 +262,7 @@ def test_a_file_with_half_of_the_script_stays_as_it_is(tmp_path: Path, after: st
     rc.write_text(half := f"a=b\n\n# completion of ctxasm: begin\nhalf\n{after}")
     for flag in ("--install", "--uninstall"):
         result = inside("completion", "bash", flag, "--yes", env={"HOME": str(tmp_path)})
-        refused(result, str(rc), "completion of ctxasm: end", "write it below the script")
+        refused(result, str(rc), "completion of ctxasm: end", "add it below the script")
     assert rc.read_text() == half
 
 
@@ -301,7 +301,7 @@ def test_a_new_shell_completes_after_the_installation(tmp_path: Path, bin_folder
     [
         (("--install", "--uninstall"), ("--uninstall", "leave one of them out")),
         (("--yes",), ("--yes", "add --install")),
-        ((), ("SHELL", "name one")),
+        ((), ("SHELL", "name bash, zsh or fish")),
     ],
     ids=" ".join,
 )

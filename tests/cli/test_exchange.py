@@ -97,7 +97,7 @@ def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: 
     assert dry.out == f"would be: {first.out}"
     assert first.out.splitlines() == [
         "2 added to agents/a/memories/imported-jsonl.md; 1 left although they differ",
-        "differs bell agents/a/memories/m.md:1: text, importance (--update takes it over)",
+        "differs bell agents/a/memories/m.md:1: text, importance (--update applies it)",
         "added tea agents/a/memories/imported-jsonl.md:1: says the same as green",
     ]
     second = run(workspace, "import", "jsonl", "-", "--update", "--json", stdin=text)
@@ -132,7 +132,7 @@ def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(work
     )
     assert TOKEN not in done.err
     assert done.err.count("\n") == 4
-    assert "standard input[0]: text:1: 2 hidden characters at column 4" in done.err
+    assert "standard input[0]: text:1: holds 2 hidden characters at column 4" in done.err
     assert "standard input[0]: text:1: holds what looks like a secret (github-token" in done.err
     assert "standard input[0]: tags:1: holds what looks like a secret" in done.err
     again = run(workspace, "import", "mem0", "-", "--update", stdin=json.dumps(data))
@@ -172,11 +172,11 @@ def test_hidden_characters_are_removed_and_secrets_masked_and_both_are_told(work
         ("jsonl", '{"text": "x", "importance": 2}', "standard input:1: importance", "2 is not an importance"),
         ("jsonl", '{"text": "x", "tags": ["a,b"]}', "standard input:1: tags", "contains a comma"),
         ("jsonl", '{"text": "x", "id": "a\\"b"}', "standard input:1: id", "can't be written in braces"),
-        ("jsonl", '{"text": "x", "id": "1"}\n{"text": "y", "id": "1"}', "standard input:2: id", "another entry"),
+        ("jsonl", '{"text": "x", "id": "1"}\n{"text": "y", "id": "1"}', "standard input:2: id", "also used"),
         ("jsonl", '{"text": "x", "private": "yes"}', "standard input:1: private", "neither true nor false"),
         ("jsonl", '{"text": "\\u0000"}', "standard input:1: text", "NUL"),
         ("jsonl", "", "standard input", "is empty"),
-        ("nonsense", "x", "FROM", "unknown format nonsense"),
+        ("nonsense", "x", "FROM", "unknown format `nonsense`"),
     ],
 )
 def test_broken_input_is_one_line_that_names_its_place(
@@ -378,7 +378,7 @@ def test_an_entry_that_would_not_be_read_back_is_refused(workspace: Path) -> Non
     fill(workspace, {"agents/a/memories/one.md": "---\ntype: fact\n---\nAll of it.\n"})
     before = files(workspace)
     words = ("import", "jsonl", "-", "--file", str(workspace / "agents/a/memories/one.md"))
-    refused(run(workspace, *words, stdin='{"text": "x"}'), "standard input:1", "would not be read back")
+    refused(run(workspace, *words, stdin='{"text": "x"}'), "standard input:1", "would not read it as one memory")
     assert files(workspace) == before
 
 
@@ -446,7 +446,7 @@ def test_a_bundle_in_the_folder_of_memories_is_read_as_the_same_memories(workspa
 def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Path) -> None:
     fill(workspace, PRIVATE)
     before = files(workspace)
-    refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "is a source of the context")
+    refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "as a source of the context")
     refused(export(workspace, "-o", workspace / "ctxasm.yaml"), "-o", "reads its settings")
     refused(export(workspace, "-f", "okf", "-o", workspace / "agents"), "is a folder with files in it")
     refused(export(workspace, "-f", "okf"), "--format okf", "name a new folder with -o DIR")
@@ -568,7 +568,7 @@ def test_an_import_of_a_folder_reads_nothing_outside_of_it(workspace: Path, tmp_
     fill(tmp_path, {"elsewhere/secret.md": "- Nobody else reads this\n", "in/real.txt": "- Here\n"}, base={})
     link = tmp_path / "in" / "MEMORY.md"
     link.symlink_to(tmp_path / "elsewhere" / "secret.md")
-    refused(run(workspace, "import", source, tmp_path / "in"), "is a link to a file outside of the folder", str(link))
+    refused(run(workspace, "import", source, tmp_path / "in"), "is a link to a file outside the folder", str(link))
     assert run(workspace, "import", source, link).code == 0  # named by the person
     link.unlink()
     link.symlink_to("real.txt")
@@ -580,7 +580,7 @@ def test_an_unknown_status_is_told(workspace: Path) -> None:
     told = run(workspace, "import", "jsonl", "-", stdin=lines)
     assert told.out.startswith("2 added to")
     assert told.err == (
-        "ctxasm: warning: standard input:1: its status is actve, which is unknown, so it is never shown; did you mean"
+        "ctxasm: warning: standard input:1: its status `actve` is unknown, so it is never shown; did you mean"
         " active? [bad-memory]\n"
     )
 

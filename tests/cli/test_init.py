@@ -72,7 +72,7 @@ def test_an_agent_in_a_folder_of_another_program_needs_force(folder: Path, capfd
     assert run(["init", "-a", "luna", "--force"]) == 0
     assert (folder / "agents/luna/IDENTITY.md").exists()
     assert run(["build"]) == 0
-    assert "also here, not read: SOUL.md, MEMORY.md (-p openclaw)" in capfd.readouterr().err
+    assert "not read, but also here: SOUL.md, MEMORY.md (-p openclaw)" in capfd.readouterr().err
 
 
 def test_an_agent_that_the_profile_of_the_settings_does_not_read_needs_force(
@@ -80,7 +80,7 @@ def test_an_agent_that_the_profile_of_the_settings_does_not_read_needs_force(
 ) -> None:
     (folder / "ctxasm.yaml").write_text("profile: openclaw\n")
     assert run(["init", "-a", "luna"]) == 2
-    assert "ctxasm.yaml: its profile openclaw would not read them" in capfd.readouterr().err
+    assert "ctxasm.yaml: its profile openclaw reads no agents" in capfd.readouterr().err
 
 
 def test_settings_of_a_new_workspace_leave_the_defaults_to_the_profile(

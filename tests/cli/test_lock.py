@@ -163,4 +163,4 @@ def test_each_file_that_differs_is_named_with_what_became_of_it(tmp_path: Path) 
     told = inside("build", "-a", "a", "-t", "t", "--locked", *at).err
     assert "agents/a/IDENTITY.md: has changed since it was reviewed (ctxasm.lock)" in told
     assert "; teams/t/GOALS.md was reviewed, but is missing" in told
-    assert "; teams/t/RULES.md was never reviewed: review it" in told
+    assert "; teams/t/RULES.md was never reviewed: after a review, run" in told

@@ -47,11 +47,14 @@ def test_block_has_nothing_that_the_host_loads_next_to_it_and_one_that_is_cut_is
     root = fill(tmp_path, texts, base={})
     done = inside("build", "--into", "AGENTS.md", cwd=root)
     assert block((root / "AGENTS.md").read_text()) == "## Tools\nUse the lamp.\n"
-    assert "OpenClaw loads it by itself: AGENTS.md, IDENTITY.md, SOUL.md" in done.err
+    assert "OpenClaw loads these files: AGENTS.md, IDENTITY.md, SOUL.md" in done.err
     assert "cuts it" not in done.err
     assert inside("build", "--into", "AGENTS.md", "--check", cwd=root).code == 0
     (root / "TOOLS.md").write_text("Use the lamp.\n" * 2_000)
-    assert "AGENTS.md: OpenClaw cuts it at 20,000 characters" in inside("build", "--into", "AGENTS.md", cwd=root).err
+    assert (
+        "AGENTS.md: OpenClaw cuts this file at 20,000 characters"
+        in inside("build", "--into", "AGENTS.md", cwd=root).err
+    )
 
 
 def state(text: str) -> str:
@@ -87,7 +90,7 @@ def test_block_repeats_no_file_that_imports_its_file(tmp_path: Path) -> None:
     (root / "GEMINI.md").symlink_to("CLAUDE.md")
     for _ in range(2):  # AGENTS.md is new at first
         done = inside("build", "--into", "AGENTS.md", cwd=root)
-        assert "left out, because it imports AGENTS.md: CLAUDE.md, GEMINI.md, docs/all.md" in done.err
+        assert "left out, because these files import AGENTS.md: CLAUDE.md, GEMINI.md, docs/all.md" in done.err
         assert block((root / "AGENTS.md").read_text()) == "## Instructions\n### docs/style.md\nUse tabs.\n"
     assert inside("build", "--into", "AGENTS.md", "--check", cwd=root).code == 0
     inside("build", "--into", "GEMINI.md", "-o", "all.md", cwd=root)
@@ -167,7 +170,7 @@ def test_workspace_that_is_read_only_needs_no_lock(workspace: Path, monkeypatch:
     monkeypatch.setattr("contextasm.workspace.editing.files.make_state_folder", refuse)
     assert into(workspace, "--into", "AGENTS.md") == (0, "", "")
     assert block((workspace.parent / "AGENTS.md").read_text()) == SMALL_TEXT
-    refused(inside("log", "-w", workspace, "text"), ".ctxasm/lock", "can't be made", "can be written to")
+    refused(inside("log", "-w", workspace, "text"), ".ctxasm/lock", "can't be made", "make the workspace writable")
 
 
 texts = st.lists(st.sampled_from(("line", "", " ", "é", "\udcff", "<!-- other -->", "\x0c", "\u2028"))).map("\n".join)

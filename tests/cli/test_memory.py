@@ -15,7 +15,7 @@ def test_a_memory_that_is_in_that_state_already_is_told(tmp_path: Path) -> None:
     fill(tmp_path, {FILE: TEXT})
     before = (tmp_path / FILE).stat()
     done = inside("memory", "approve", "one", "-w", tmp_path)
-    assert (done.code, done.out) == (0, f"unchanged one {FILE}:4 (active already)\n")
+    assert (done.code, done.out) == (0, f"unchanged one {FILE}:4 (already active)\n")
     assert inside("memory", "approve", "one", "-w", tmp_path, "-q").out == ""
     assert (tmp_path / FILE).stat().st_mtime_ns == before.st_mtime_ns
 

@@ -183,7 +183,7 @@ def test_page_of_all_hosts_has_each_of_them(tmp_path: Path) -> None:
         (("claude-code", "--html", ".claude/rules/r.md"), (".claude/rules/r.md", "name another file")),
         (("claude-code", "--html", "docs/style.md"), ("docs/style.md", "name another file")),
         (("claude-code", "--html", "page.html", "--json"), ("--json", "leave one of them out")),
-        (("claude-code", "--html", "page.html", "--budgets", "1k"), ("--budgets", "nothing is built")),
+        (("claude-code", "--html", "page.html", "--budgets", "1k"), ("--budgets", "--host builds nothing")),
         (("claude-code", "--html", "-"), ("--html", "name a file")),
     ],
     ids=" ".join,
@@ -196,5 +196,5 @@ def test_page_of_a_host_is_refused(tmp_path: Path, words: tuple[str, ...], parts
 
 
 def test_page_of_hosts_needs_a_folder_that_can_be_built(tmp_path: Path) -> None:
-    for host, part in (("claude-code", "no workspace"), ("all", "no file or folder of a host is here")):
+    for host, part in (("claude-code", "no workspace"), ("all", "no host has a file or folder here")):
         refused(inside("explain", "--host", host, "--html", "page.html", cwd=tmp_path), part)

@@ -87,11 +87,11 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
 def test_text_that_no_context_could_show_is_refused(tmp_path: Path) -> None:
     fill(tmp_path, {})
     pipe = ("remember", "-", *DAY, "-w", str(tmp_path))
-    refused(inside(*pipe, stdin="x" * (LONGEST_TEXT + 1)), "line 1", "65,537 characters", "keep to 65,536")
+    refused(inside(*pipe, stdin="x" * (LONGEST_TEXT + 1)), "line 1", "65,537 characters", "at most 65,536")
     refused(inside("log", "-", "-w", tmp_path, stdin="x" * 10_000_000), "TEXT", "10,000,000 characters")
     for flag in ("--tag", "--key", "--type", "--supersedes"):
         refused(inside("remember", "A", *DAY, "-w", tmp_path, flag, "x" * 1001), flag, "1,001 characters", "1,000")
-    refused(inside("remember", "A", *DAY, "-w", tmp_path, *("--tag", "x") * 101), "--tag", "101 values", "100 at most")
+    refused(inside("remember", "A", *DAY, "-w", tmp_path, *("--tag", "x") * 101), "--tag", "101 values", "at most 100")
     assert not (tmp_path / LIST).exists()
     assert inside(*pipe, stdin="x" * LONGEST_TEXT).code == 0
     assert [len(text) for _, text in stored(tmp_path / LIST)] == [LONGEST_TEXT]

@@ -47,7 +47,10 @@ def test_memory_that_is_included_passes_the_top_and_the_search(tmp_path: Path) -
 
 def test_pin_that_means_nothing_is_a_problem(tmp_path: Path) -> None:
     folder = workspace(tmp_path, PIN.format("docs/none.md"))
-    assert "path docs/none.md: rule pin: nothing that may be shown" in inside("build", "-w", folder, "-a", "a").err
+    assert (
+        "path docs/none.md: rule pin does nothing: nothing that may be shown"
+        in inside("build", "-w", folder, "-a", "a").err
+    )
 
 
 def test_excluded_is_out_and_a_required_layer_is_not(tmp_path: Path) -> None:

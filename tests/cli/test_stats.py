@@ -102,7 +102,7 @@ def test_memories_that_no_recorded_build_shows_are_counted(tmp_path: Path) -> No
         assert value["records"] == records
     assert figures(*at, "2025-03-09")["records"] == []
     assert (
-        "unshown: active memories that recorded builds could show and did not: 1 of 2025-03-10)"
+        "unshown: active memories that recorded builds could show and did not; builds: 1, 2025-03-10)"
         in inside("stats", *at, "2025-04-02").out
     )
 

@@ -39,7 +39,7 @@ def test_a_store_is_set_up_with_one_command(server: Server, tmp_path: Path) -> N
     assert (before.code, "ctxasm store init" in before.err) == (2, True)
     assert database.ctxasm(root, "store", "migrate", role="postgres").code == 2
     assert database.ctxasm(root, "store", "init", role="postgres").code == 0
-    assert "is there already" in database.ctxasm(root, "store", "init", role="postgres").err
+    assert "already exists" in database.ctxasm(root, "store", "init", role="postgres").err
     assert "nothing to apply" in database.ctxasm(root, "store", "migrate", role="postgres").err
     assert database.ctxasm(root, "remember", "-t", "q1", "x", role="postgres").code == 0
 
@@ -170,12 +170,12 @@ def test_a_replica_that_another_pull_holds_is_busy(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("store", "dance"), "unknown action dance"),
+        (("store", "dance"), "unknown action `dance`"),
         (("store", "pull", TEAM), "leave the owner out"),
         (("store", "export"), "the folder is missing"),
-        (("store", "pull", "--to", "x"), "only an export has one"),
+        (("store", "pull", "--to", "x"), "only an export takes a folder"),
         (("store", "import", "teams/q2"), "did you mean teams/q1?"),
-        (("store", "pull", "--offline"), "this needs the store"),
+        (("store", "pull", "--offline"), "this command needs the store"),
     ],
 )
 def test_odd_calls_are_refused(database: Database, root: Path, words: tuple[str, ...], says: str) -> None:

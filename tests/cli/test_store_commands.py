@@ -230,7 +230,7 @@ def test_a_memory_that_is_deleted_meanwhile_is_not_revived(database: Database, r
     (root / "ctxasm.yaml").write_text((root / "ctxasm.yaml").read_text().replace("max_age: 0s", "max_age: 1h"))
     database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = '2-booth'", role="kenji")
     result = database.ctxasm(root, "memory", "complete", "2-booth")
-    assert (result.code, "gone from the store" in result.err) == (2, True)
+    assert (result.code, "it was deleted" in result.err) == (2, True)
     assert "2-booth" not in states(database)
 
 

@@ -249,7 +249,7 @@ def test_json_of_a_command_is_json(words: tuple[str, ...]) -> None:
 def test_of_warnings_of_one_kind_five_are_shown(tmp_path: Path) -> None:
     memories = "".join(f"- Memory {number} {{importance=often}}\n" for number in range(30))
     result = inside("build", "-w", fill(tmp_path, {"agents/a/memories/m.md": memories}))
-    assert result.err.count("importance is often") == 5
+    assert result.err.count("`importance` is `often`") == 5
     assert "ctxasm: warning: 25 more like these; `ctxasm check` lists the defects of files\n" in result.err
 
 

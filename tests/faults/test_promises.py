@@ -46,7 +46,9 @@ def test_paths_of_layers_and_rules_stay_inside(tmp_path: Path, where: str, patte
 def test_very_long_pattern_is_refused(tmp_path: Path) -> None:
     """P18: to compile it would take minutes."""
     profile = f"extends: default\nlayers:\n  - {{id: X, heading: X, source: document, path: '{'[a-' * 9000}'}}\n"
-    refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, {"p.yaml": profile})), "a path of 27,000 characters")
+    refused(
+        inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, {"p.yaml": profile})), "the path has 27,000 characters"
+    )
 
 
 @given(st.binary(max_size=200), st.sampled_from(["KNOWLEDGE.md", "daily/2025-03-14.md", "memories/m.md"]))
@@ -102,7 +104,7 @@ def test_look_alike_names_are_other_names(tmp_path: Path) -> None:
             refused(done, "can't be a name")
         else:
             assert done.out == f"## Identity\n{text}\n\n## Instructions\n{text}\n"
-    refused(inside("build", "-a", "ANA", cwd=root), "unknown agent ANA")
+    refused(inside("build", "-a", "ANA", cwd=root), "unknown agent `ANA`")
 
 
 def test_large_files_of_every_kind_are_built(tmp_path: Path) -> None:

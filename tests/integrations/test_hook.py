@@ -159,7 +159,7 @@ def test_host_gets_events_answers_and_settings_in_its_own_form(host: str, tmp_pa
     assert value == json.loads(form.replace('"TEXT"', json.dumps(context(value))))
     printed = inside("hook", "--print-config", host)
     assert json.loads(printed.out) == json.loads(settings.replace("LINE", f"ctxasm hook --for {host}"))
-    assert "no limit of its hooks is documented: at most 10,000 characters are sent" in printed.err
+    assert "its hook limit is not documented; ctxasm sends at most 10,000 characters" in printed.err
     assert not prompt or "nine" in context(hook(prompt, "--for", host, cwd=root))
 
 
@@ -266,8 +266,8 @@ def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> 
     assert len(context(value)) <= 10_000
     assert context(value).endswith("[cut here: the rest does not fit]\n")
     assert value["systemMessage"] == (
-        "ctxasm: budget: required layers take 38,036 characters, and one hook holds 10,000: the rest is cut; "
-        "shorten the files of these layers, or set 4 hooks up (--print-config HOST --part 1/4)"
+        "ctxasm: budget: required layers take 38,036 characters, but one hook holds 10,000, so the rest is cut; "
+        "shorten the files of these layers, or set up 4 hooks (--print-config HOST --part 1/4)"
     )
 
 
@@ -764,12 +764,12 @@ def test_printed_settings_keep_every_option() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("emacs", f"unknown host emacs: choose one of: {', '.join(HOOKED)}\n"),
+        ("emacs", f"unknown host `emacs`: choose one of: {', '.join(HOOKED)}\n"),
         ("hermes", f"hermes has no hook that takes a context: choose one of: {', '.join(HOOKED)}\n"),
         ("openclaw", "no hook that takes a context: it reads its own files"),
         ("openclaw", "ctxasm check --host openclaw"),
         ("openclaw", "openclaw mcp set ctxasm"),
-        ("claude", "unknown host claude: did you mean claude-code?"),
+        ("claude", "unknown host `claude`: did you mean claude-code?"),
     ],
 )
 def test_settings_of_no_host_are_refused_with_what_to_do_instead(name: str, words: str) -> None:
@@ -810,7 +810,7 @@ def test_split_ends_parts_before_blocks() -> None:
 
 def test_help_lists_the_hosts_that_have_hooks() -> None:
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
-    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: for claude-code, codex and gemini)." in words
+    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: claude-code, codex and gemini)." in words
 
 
 def test_page_shows_lines_to_paste() -> None:

@@ -75,4 +75,4 @@ def test_inspector_lists_calls_and_reads(inspect: Inspect) -> None:
     assert prompt["messages"][0]["content"]["text"] == document
     refused = inspect("--method", "tools/call", "--tool-name", "build_context", "--tool-arg", "agent=kenji")
     assert refused.returncode != 0
-    assert "it is set on the command line of this server" in refused.stdout
+    assert "the command line of this server sets it" in refused.stdout

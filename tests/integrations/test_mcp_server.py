@@ -134,13 +134,16 @@ def test_file_that_the_host_loads_is_named_and_not_repeated(
     served = ServedWorkspace(str(tmp_path), profile="openclaw", audience="personal")
     document, told = (content.text for content in call(served, "build_context", {}, "auto", client).content)
     assert "moon" in document
-    assert ("Ferries" in document, "not repeated, since Codex loads it: AGENTS.md" in told) == (not is_told, is_told)
+    assert ("Ferries" in document, "not repeated, because Codex loads these files: AGENTS.md" in told) == (
+        not is_told,
+        is_told,
+    )
 
 
 def test_client_can_not_leave_what_the_server_names() -> None:
     pinned = ServedWorkspace(str(SAMPLE), agent="luna", team="q1")
     told = refused_call(pinned, "build_context", {"agent": "kenji"})
-    assert told == "build_context: agent: it is set on the command line of this server: leave the argument out"
+    assert told == "build_context: agent: the command line of this server sets it: leave the argument out"
     for name in ("../../etc", "nobody", "lu\u200bna"):
         result = call(ServedWorkspace(str(SAMPLE)), "build_context", {"agent": name})
         assert (result.is_error, len(result.content)) == (True, 1)
@@ -183,9 +186,9 @@ def test_client_names_one_owner_and_no_other_than_the_server(tool: str) -> None:
             ServedWorkspace(str(SAMPLE), agent="luna", writes=True),
             ServedWorkspace(str(SAMPLE), team="q1", writes=True),
         ):
-            assert "it is set on the command line of this server" in refused_call(pinned, tool, {**text, name: "q1"})
+            assert "the command line of this server sets it" in refused_call(pinned, tool, {**text, name: "q1"})
     both = {**text, "agent": "luna", "team": "q1"}
-    assert "name only one" in refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, both)
+    assert "give only one" in refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, both)
 
 
 def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
@@ -375,29 +378,45 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
 @pytest.mark.parametrize(
     ("tool", "arguments", "line"),
     [
-        ("build_context", {"agnt": "luna"}, "build_context: unknown argument agnt: did you mean agent?"),
-        ("build_context", {"profile": "brain"}, "build_context: profile: it is set on the command line of this server"),
-        ("build_context", {"workspace": "/"}, "build_context: workspace: it is set on the command line of this server"),
+        ("build_context", {"agnt": "luna"}, "build_context: unknown argument `agnt`: did you mean agent?"),
+        ("build_context", {"profile": "brain"}, "build_context: profile: the command line of this server sets it"),
+        ("build_context", {"workspace": "/"}, "build_context: workspace: the command line of this server sets it"),
         ("build_context", {"agent": 5}, "build_context: agent: `5` can't be used here: give a text of at most 255"),
         ("build_context", {"topic": None}, "build_context: topic: nothing can't be used here: give a text"),
         ("build_context", {"budget": [1]}, "build_context: budget: a list can't be used here: give a text or a whole"),
         ("build_context", {"budget": True}, "build_context: budget: true can't be used here"),
-        ("build_context", {"budget": "-4"}, "budget: -4 is not a number of tokens"),
-        ("build_context", {"agent": "luna", "date": "2026-13-40"}, "date: 2026-13-40 is not a date: the months are 01"),
-        ("build_context", {"agent": "nobody"}, "agent: unknown agent nobody: choose one of: kenji, luna"),
+        ("build_context", {"budget": "-4"}, "budget: `-4` is not a number of tokens"),
+        (
+            "build_context",
+            {"agent": "luna", "date": "2026-13-40"},
+            "date: `2026-13-40` is not a date: the months are 01",
+        ),
+        ("build_context", {"agent": "nobody"}, "agent: unknown agent `nobody`: choose one of: kenji, luna"),
         ("search_memories", {}, "search_memories: query: is missing: give a text"),
         ("search_memories", {"query": "x", "top": 99}, "search_memories: top: `99` can't be used here: give a whole"),
         ("search_memories", {"query": "x", "top": "many"}, "search_memories: top: `many` can't be used here"),
         ("remember", {"text": "x", "tags": "a"}, "remember: tags: `a` can't be used here: give a list of texts"),
         ("remember", {"text": "x", "tags": [1]}, "remember: tags: `1` can't be used here: give a list of texts"),
-        ("remember", {"text": "x", "tags": ["a"] * 101}, "remember: tags: has 101 values: give a list of texts, 100"),
-        ("remember", {"text": "x", "tags": ["a" * 1001]}, "tags: has 1,001 characters: give 1,000 at most"),
-        ("forget", {}, "ctxasm mcp: unknown tool forget: choose one of: build_context"),
-        ("build_context", {}, "agent: none named: name one in the argument agent; there are kenji, luna"),
-        ("search_memories", {"query": "demo"}, "agent: none named: name one in the argument agent; there are"),
-        ("log", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument team;"),
-        ("log", {"text": "x", "agent": "luna", "team": "q1"}, "team: an agent is given, too: name only one of the two"),
-        ("remember", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument"),
+        (
+            "remember",
+            {"text": "x", "tags": ["a"] * 101},
+            "remember: tags: has 101 values: give a list of texts with at most 100",
+        ),
+        ("remember", {"text": "x", "tags": ["a" * 1001]}, "tags: has 1,001 characters: use at most 1,000"),
+        ("forget", {}, "ctxasm mcp: unknown tool `forget`: choose one of: build_context"),
+        ("build_context", {}, "agent: no agent is named: name one in the argument agent (agents: kenji, luna)"),
+        ("search_memories", {"query": "demo"}, "agent: no agent is named: name one in the argument agent (agents: "),
+        (
+            "log",
+            {"text": "x"},
+            "agent: no agent is named: name one in the argument agent, or a team in the argument team (",
+        ),
+        ("log", {"text": "x", "agent": "luna", "team": "q1"}, "team: agent is given, too: give only one of them"),
+        (
+            "remember",
+            {"text": "x"},
+            "agent: no agent is named: name one in the argument agent, or a team in the argument",
+        ),
         ("remember", {"text": "x", "agent": "luna", "supersedes": ["zzz"]}, "supersedes: no memory has the id `zzz`"),
     ],
 )

@@ -174,7 +174,8 @@ def test_source_003_a_conflict_has_its_strategy_a_confidence_and_a_reason(
 def test_source_003_a_conflict_that_is_flagged_has_its_confidence_in_its_problem() -> None:
     (problem,) = build(CLAIMS, settling(0.9)).problems
     assert (
-        "say different things about length (severity 0.9, strategy flag, confidence 0.6); settle it" in problem.message
+        "say different things about length (severity 0.9, strategy flag, confidence 0.6); correct one"
+        in problem.message
     )
 
 
@@ -286,7 +287,7 @@ def test_task_shows_the_events_of_one_task_as_source_001_filters_them(tmp_path: 
     shown = built(root, task="2")
     assert [part in shown.text for part in ("the first", "the second", "none")] == [False, True, False]
     assert outcomes(shown)["sessions/s.jsonl:1"] == "excluded"
-    assert [problem.advice for problem in built(root, task="9").problems] == ["no event is of this task"]
+    assert [problem.advice for problem in built(root, task="9").problems] == ["no event belongs to this task"]
 
 
 GRAPH: dict[str, Content] = {
@@ -323,13 +324,13 @@ def test_least_score_says_which_layers_it_does_not_limit(tmp_path: Path) -> None
     root = fill(tmp_path, {**GRAPH})
     words = ("build", "--date", "2025-03-14", "--topic", "harbour tram", "--min-score", "0.01", "-v")
     shown = inside(*words, "-p", "query", cwd=root).err
-    (line,) = (line for line in shown.splitlines() if line.startswith("min_score: no limit for "))
+    (line,) = (line for line in shown.splitlines() if line.startswith("min_score: no effect on "))
     assert "recent" not in line
-    assert "additional, which give no scores" in line
+    assert "additional, which have no scores" in line
     assert "no-effect" not in shown
     none = inside(*words, "-p", "openclaw", "--scope", "memory,tools", cwd=root).err
-    assert "min_score: profile openclaw gives no scores in layers that have it [no-effect]" in none
-    assert "no limit for" not in inside(*words[:-3], "-v", "-p", "query", cwd=root).err
+    assert "min_score: profile openclaw has it only for layers without scores [no-effect]" in none
+    assert "no effect on" not in inside(*words[:-3], "-v", "-p", "query", cwd=root).err
 
 
 def test_request_id_is_in_json_record_and_metrics(tmp_path: Path) -> None:
@@ -523,7 +524,7 @@ def test_row_103_too_little_coherence_falls_back_to_fragments_in_their_order_wha
     assert plain.text == "## High\n- Red boats\n- Blue lamps of red\n- Green tea\n"
     (problem,) = plain.problems
     assert problem.code == "low-coherence"
-    assert problem.message.endswith("; so scores are ignored, and the fragments keep the order of their sources")
+    assert problem.message.endswith("; scores are ignored, and the fragments keep the order of their sources")
     coherent = build(files, profile(layer, min_coherence=0.01, fallback="concatenate"), topic="red lamps, tea")
     assert (coherent.text, coherent.problems) == (ranked.text, ())
 
@@ -565,7 +566,9 @@ def test_row_103_a_fallback_that_nothing_sets_off_is_refused(tmp_path: Path) -> 
     )
     refused = inside("build", "-q", cwd=root)
     assert (refused.code, refused.out) == (2, "")
-    assert "own.yaml:2: fallback: no context is below a `min_coherence` of 0: add `min_coherence: 0.05`" in refused.err
+    assert (
+        "own.yaml:2: fallback: has no effect, because no coherence is below 0: add `min_coherence: 0.05`" in refused.err
+    )
 
 
 def test_row_118_strategy_of_pack_that_needs_no_name_has_one(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_replay_names_a_changed_rule_setting_or_profile(root: Path, path: str, t
     (root / path).write_text(text)
     done = inside("replay", record)
     assert done.code == 0
-    assert f"ctxasm: note: {path}: {kind}; the replay uses its content in the record\n" in done.err
+    assert f"ctxasm: note: {path}: {kind}; the replay uses the content in the record\n" in done.err
 
 
 def test_record_lists_settings_rules_and_profiles_with_their_digests(root: Path) -> None:

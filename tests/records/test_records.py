@@ -323,7 +323,7 @@ def test_link_out_of_the_workspace_is_not_written_through(root: Path, tmp_path_f
     other = tmp_path_factory.mktemp("other")
     (root / ".ctxasm").mkdir()
     (root / ".ctxasm" / "records").symlink_to(other)
-    refused(inside("build", "-q", "-w", root, "--record"), "leads elsewhere through a link")
+    refused(inside("build", "-q", "-w", root, "--record"), "is a link")
     assert [*other.iterdir()] == []
 
 
@@ -339,8 +339,8 @@ def damaged(data: bytes) -> bytes:
         (lambda _: b"\xff\x00", "is not a record: byte 0 is not UTF-8"),
         (lambda _: b"[" * 100_000, "is not a record: nested too deeply"),
         (lambda _: b"[]", "is not a record: it has no schema"),
-        (lambda data: data.replace(b"record/1", b"record/2"), "has schema ctxasm.record/2, and this version reads"),
-        (lambda _: b'{"schema": "ctxasm.manifest/1"}', "has schema ctxasm.manifest/1"),
+        (lambda data: data.replace(b"record/1", b"record/2"), "has the schema ctxasm.record/2, but this version reads"),
+        (lambda _: b'{"schema": "ctxasm.manifest/1"}', "has the schema ctxasm.manifest/1"),
     ],
 )
 @pytest.mark.parametrize("command", ["replay", "explain", "diff"])
@@ -386,7 +386,7 @@ def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
 def test_several_records_of_the_same_beginning_are_told(root: Path) -> None:
     path = recorded(root)
     (path.parent / f"{path.stem[:5]}zzz.json").write_bytes(path.read_bytes())
-    refused(inside("replay", path.stem[:4], cwd=root), "begins 2 records")
+    refused(inside("replay", path.stem[:4], cwd=root), "is the beginning of 2 record ids")
     refused(inside("replay", "0123456789abcdef", cwd=root), "no such record")
     refused(inside("replay", "../../etc/passwd", cwd=root), "no such record")
 
@@ -398,7 +398,7 @@ def test_version_is_named_where_the_inputs_are_the_same(root: Path) -> None:
     path.write_bytes(encode_record(own._replace(context=own.context._replace(etag="0" * 64), making=making))[1])
     done = inside("replay", path)
     assert (done.code, done.out) == (1, "")
-    assert "the inputs are the same, but ctxasm 0.0.9 wrote it" in done.err
+    assert "the inputs are the same, but ctxasm 0.0.9 wrote the record" in done.err
 
 
 def test_explain_works_on_a_record(root: Path) -> None:
@@ -425,7 +425,7 @@ def test_explain_tells_of_a_line_of_a_recorded_build(root: Path) -> None:
     ("flag", "value"), [("--budget", "4k"), ("--layer", "L3=9"), ("--event-type", "x"), ("--var", "a=b")]
 )
 def test_explain_of_a_record_takes_no_request(root: Path, flag: str, value: str) -> None:
-    refused(inside("explain", recorded(root), flag, value), f"{flag}: does not go with a record")
+    refused(inside("explain", recorded(root), flag, value), f"{flag}: can't be used with a record")
 
 
 def test_row_85_every_candidate_has_one_verdict_and_one_reason_in_the_record(root: Path) -> None:
@@ -500,7 +500,7 @@ def test_inputs_that_are_not_stored_are_told(tmp_path: Path) -> None:
     assert "not stored" not in inside("build", "-w", root, "--record-inputs").err
     fill(root, {"agents/a/KNOWLEDGE.md": f"The key is {secret}\n"})
     done = inside("build", "-w", root, "--record-inputs")
-    line = "ctxasm: warning: --record-inputs: 1 file is not stored, for a secret: agents/a/KNOWLEDGE.md\n"
+    line = "ctxasm: warning: --record-inputs: 1 file is not stored, because of secrets: agents/a/KNOWLEDGE.md\n"
     assert (done.code, done.err.count(line)) == (0, 1)
     assert "not stored" not in inside("build", "-w", root, "--record-inputs", "-q").err
     assert "not stored" not in inside("build", "-w", root, "--record").err

@@ -153,12 +153,12 @@ def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, st
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--metrics", "agents/a/IDENTITY.md"), "is a source of the context"),
+        (("--metrics", "agents/a/IDENTITY.md"), "as a source of the context"),
         (("--metrics", "ctxasm.yaml"), "reads its settings"),
         (("-o", "OUT.md", "--metrics", "./OUT.md"), "is the same file as -o OUT.md"),
         (("-o", "OUT.md", "--manifest", "m", "--metrics", "m"), "is the same file as --manifest m"),
-        (("--metrics", "-"), "the context goes there"),
-        (("-o", "OUT.md", "--manifest", "-", "--metrics", "-"), "the file of --manifest goes there"),
+        (("--metrics", "-"), "already gets the context"),
+        (("-o", "OUT.md", "--manifest", "-", "--metrics", "-"), "already gets the file of --manifest"),
         (("--metrics", ""), "is empty"),
         (("-o", "OUT.md", "--check", "--metrics", "m"), "--check writes nothing"),
         (("--metrics", "no/m.prom"), "make its folder first"),
@@ -203,8 +203,8 @@ def test_tidy_writes_metrics_of_its_plan_and_of_what_it_did(tmp_path: Path) -> N
     assert inside(*at).code == 0
     assert (counts("planned"), counts("applied")) == (0, 0)
     for words, told in (
-        (("--metrics", folder / "agents/a/IDENTITY.md"), "is a source of the context"),
-        (("--metrics", folder / ".ctxasm/lock"), "stores data of its own"),
+        (("--metrics", folder / "agents/a/IDENTITY.md"), "as a source of the context"),
+        (("--metrics", folder / ".ctxasm/lock"), "stores its own data"),
         (("--metrics", "-"), "standard output"),
         (("--undo", "--metrics", path), "--undo makes no plan"),
     ):

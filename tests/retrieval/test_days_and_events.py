@@ -146,7 +146,7 @@ def test_the_intent_of_a_topic_says_which_types_of_events_count_as_source_001_de
 
 
 def test_an_intent_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ContextasmError, match="unknown intent fixx: did you mean fix"):
+    with pytest.raises(ContextasmError, match="unknown intent `fixx`: did you mean fix"):
         parse_intents({"fixx": ["error"]}, "intents")
 
 

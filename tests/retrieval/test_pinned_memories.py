@@ -33,7 +33,7 @@ def test_law_a_memory_that_pins_itself_is_as_one_that_a_rule_pins(tmp_path: Path
         inside("build", *DAY, "--topic", topic, "-b", budget, "-w", folder) for folder in (field, rule)
     )
     assert by_field.out == by_rule.out
-    assert by_field.err == by_rule.err.replace("rule keep includes it", "its field pin=true includes it")
+    assert by_field.err == by_rule.err.replace("rule keep includes this", "its field pin=true includes this")
 
 
 @pytest.mark.parametrize("fields", ["status=archived", "status=draft"])

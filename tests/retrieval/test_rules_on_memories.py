@@ -271,7 +271,7 @@ def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> 
     pages = {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"}
     fired = rule(include=(Target("tag", "tide"),))
     found = agreed(tmp_path, pages, Setting("", 3, 0.0, 16_000), fired)
-    assert [problem.message for problem in found.problems] == ["rule one: its status is draft, so it can't be shown"]
+    assert [problem.message for problem in found.problems] == ["rule one does nothing: its status is draft"]
 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])

@@ -175,7 +175,7 @@ def test_a_value_of_another_kind_is_a_problem_and_its_row_is_read_without_it() -
         ("graph/entities.yaml", 1, "salience is high, not a number from 0 to 1"),
         ("patterns.yaml", 1, "applied is often, not a whole number"),
         ("patterns.yaml", 1, "keywords is not a list of words"),
-        ("patterns.yaml", 2, "succeeded 5 times of 1; counted as 1"),
+        ("patterns.yaml", 2, "`succeeded` is 5, but `applied` is 1; it counts as 1"),
     }
     assert "Ledger" in section(context, "entities")
 
@@ -518,7 +518,7 @@ def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path
 
     assert [shown("top: 4"), shown("top: 4, fallback_top: 0"), shown("top: 4, fallback_top: 7")] == [4, 4, 7]
     root = fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L5, source: recent, fallback_top: 7}\n"})
-    refused(inside(*base, root), "L5 has one source, so it never falls back: name two under `source`")
+    refused(inside(*base, root), "L5 has one source, so it never falls back: name two sources under `source`")
 
 
 def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:

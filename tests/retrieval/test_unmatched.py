@@ -110,16 +110,16 @@ def test_a_slip_is_told_with_the_nearest_name() -> None:
     (path,) = told(context(DEFAULT, filters=Filters(exclude=("agents/luna/KNOWLEGDE.md",))))
     assert path.endswith("did you mean agents/luna/KNOWLEDGE.md?")
     (kind,) = told(context(PROFILES["query"], filters=Filters(event_types=("eror",))))
-    assert kind == "--event-type eror: nothing is of this type; did you mean error?"
+    assert kind == "--event-type eror: nothing has this type; did you mean error?"
 
 
 def test_excluding_a_required_file_is_told() -> None:
     (problem,) = told(context(DEFAULT, filters=Filters(exclude=("agents/luna/IDENTITY.md",))))
-    assert problem == "--exclude agents/luna/IDENTITY.md: names only text that is always shown: its layer is required"
+    assert problem == "--exclude agents/luna/IDENTITY.md: matches only required layers, which are always shown"
 
 
 def test_preferring_what_can_be_in_no_conflict_is_told() -> None:
-    assert told(context(PROFILES["memory"], prefer=("m2",))) == ["--prefer m2: has no `key`, so it has no conflict"]
+    assert told(context(PROFILES["memory"], prefer=("m2",))) == ["--prefer m2: has no `key`, so it can't conflict"]
 
 
 def weighing(order: str, **weights: float) -> Profile:
@@ -136,7 +136,7 @@ def weighing(order: str, **weights: float) -> Profile:
 def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
     (problem,) = told(context(weighing("best", recency=0.5, salience=0.5)))
     parts = "coherence, credibility, importance, intent, recency"
-    assert problem.startswith(f"recent: gives a weight to salience, and source events has only {parts}")
+    assert problem.startswith(f"recent: gives a weight to salience, but the source events has only {parts}")
     (problem,) = told(context(weighing("given", recency=1.0)))
     assert problem == "recent: has weights that have no effect; set `order: best`"
     assert told(context(weighing("best", recency=0.5, importance=0.5))) == []

@@ -50,7 +50,7 @@ def read(data: object, path: str = "rules/a.yaml", env: tuple[str, ...] = ()) ->
 
 
 def rule(name: str = "r", *, when: object = None, priority: float = 0, path: str = "rules/a.yaml", **then: Any) -> Rule:
-    """One rule as a file would say it; where it asks for nothing, a cap that nobody looks at."""
+    """One rule as a file would say it; where it has no effect, a cap that nobody looks at."""
     data = {"name": name, "priority": priority, "when": when, "then": then or {"cap": {"L9": 1}}}
     return read([data], path)[0]
 
@@ -185,7 +185,7 @@ def test_a_verdict_never_holds_the_value_found() -> None:
 
 @pytest.mark.parametrize("when", [None, [], {}])
 def test_row_72_no_conditions_always_fire(when: object) -> None:
-    """Row 72: left out, an empty list and an empty mapping are the same."""
+    """Row 72: left out, the list is empty and an empty mapping are the same."""
     assert codes(evaluate([rule(when=when)], {})) == {"r": "fired"}
 
 
@@ -427,8 +427,8 @@ THEN = {"cap": {"L3": 1}}
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
-        ("(" * 400 + ")" * 400, "bad pattern"),
-        ("x" * 1001, "a pattern of 1001 characters"),
+        ("(" * 400 + ")" * 400, "the pattern is not valid"),
+        ("x" * 1001, "the pattern has 1001 characters"),
         ("(?:" + "a?" * 400 + "){1000}", "repeats too often"),
     ],
 )

@@ -130,8 +130,8 @@ def test_the_receipt_says_that_a_score_decided(tmp_path: Path) -> None:
     assert "(score)" in table
     told = inside("build", *words, "-v").err
     assert "; scores decide between layers: entities, patterns" in told
-    assert "got nothing of" in told
-    assert "entities: got nothing of 53 tokens: higher scores in other layers left" in told
+    assert "shows nothing" in told
+    assert "entities: shows nothing: it needs 53 tokens, and higher scores in other layers left" in told
 
 
 def test_a_profile_in_which_nothing_is_selected_across_layers_is_refused(tmp_path: Path) -> None:

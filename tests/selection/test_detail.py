@@ -282,7 +282,7 @@ def test_child_that_a_command_leaves_behind_is_killed_and_not_waited_for(tmp_pat
         pytest.param("[sh, -c, 'exit 3']", "exit code 3", id="failing"),
         pytest.param("[no-such-program]", "can't be run", id="not there"),
         pytest.param("'true'", "printed nothing", id="silent"),
-        pytest.param("'yes'", "gave an output that does not end", id="endless"),
+        pytest.param("'yes'", "gave an endless output", id="endless"),
         pytest.param("[sh, -c, 'echo no model here >&2; exit 1']", "exit code 1 (no model here)", id="telling why"),
         pytest.param("[printf, '\\377']", "not UTF-8: byte 0", id="no text"),
     ],

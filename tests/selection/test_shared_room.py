@@ -114,15 +114,15 @@ def test_nothing_changes_where_no_memory_layer_was_starved(files: Mapping[str, C
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        ("{id: L4, leaves: 0.1}", "L4 shares no room"),
+        ("{id: L4, leaves: 0.1}", "L4 shares no tokens"),
         ("{id: related, leaves: 5}", "is not a share"),
-        ("{id: L4, within: L7}", "unknown layer before it"),
-        ("{id: L4, within: L1}", "L1 has no room to share"),
-        ("{id: L4, within: L3}", "L4 has a room of its own"),
-        ("{id: L4, within: L3, reserve: 0, reserve_against: []}", "related shares the room of L3 already"),
-        ("{id: L7, within: related}", "related has no room to share"),
+        ("{id: L4, within: L7}", "unknown earlier layer"),
+        ("{id: L4, within: L1}", "L1 has no limit of its own to share"),
+        ("{id: L4, within: L3}", "L4 is inside another layer"),
+        ("{id: L4, within: L3, reserve: 0, reserve_against: []}", "related is already within L3"),
+        ("{id: L7, within: related}", "related has no limit of its own to share"),
         ("{id: L4, reserve: 0}", "L4 has no reserve"),
-        ("{id: L3, reserve: 5, reserve_against: L4}", "unknown layer before it"),
+        ("{id: L3, reserve: 5, reserve_against: L4}", "unknown earlier layer"),
     ],
 )
 def test_rooms_that_can_not_be_are_refused(layers: str, message: str) -> None:
@@ -167,7 +167,7 @@ def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     (decision,) = (each for each in context.decisions if each.layer == "related")
     assert (decision.reason.code, dict(decision.reason.facts)["limit"]) == ("no-room", "within")
     (problem,) = (each for each in context.problems if each.path == "related")
-    assert "60, its part of the room of L3, is too small for a line of it" in problem.message
+    assert "its part of L3, 60, is too small for one line" in problem.message
     wide = build(files, limited(L3={"max_tokens": None}, related={"grow": False}), budget=80, topic="harbour")
     assert "starved" not in {each.code for each in wide.problems if each.path == "related"}
 

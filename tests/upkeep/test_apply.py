@@ -176,7 +176,7 @@ def test_undo_of_any_application_is_the_identity_on_bytes(drawn: tuple[dict[str,
         if journal:
             take_back(root_of(root))
         assert tree(root) == before
-        with pytest.raises(ContextasmError, match="nothing was applied"):
+        with pytest.raises(ContextasmError, match="there is no --apply to undo"):
             take_back(root_of(root))
 
 
@@ -217,7 +217,7 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
     shutil.copytree(root, tmp_path / "b")
     copied = recover(root_of(tmp_path / "b"))
     assert isinstance(copied, ContextasmError)
-    assert str(copied).startswith(".tidy/unfinished: is not trusted: it came with a copy")
+    assert str(copied).startswith(".tidy/unfinished: is not trusted, because the folder was copied")
     assert (tmp_path / "b" / FILE).read_bytes() == b"- 1\n"
     restored = recover(root_of(root))
     assert isinstance(restored, Journal)
@@ -361,7 +361,7 @@ def test_no_archive_grows_beyond_what_is_read(tmp_path: Path, monkeypatch: pytes
     applied = apply_actions(root_of(tmp_path), actions, DAY)
     assert len(applied.actions) == 1
     assert {why for _, why in applied.left_out} == {
-        f"{archive_path(FILE)} would have more than 200 bytes, the most that is read"
+        f"{archive_path(FILE)} would have more than 200 bytes, the limit for files"
     }
     assert (tmp_path / archive_path(FILE)).stat().st_size <= 200
     assert (tmp_path / FILE).read_bytes() == b"".join(lines[1:])

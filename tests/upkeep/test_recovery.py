@@ -48,7 +48,7 @@ def test_what_stands_in_the_way_is_named_by_every_command(tmp_path: Path, words:
     assert f"can't be undone: {archived_log(50)} was changed since: restore" in done.err
     assert "was undone" not in done.err
     (root / archived_log(50)).write_text("More\n", encoding="utf-8")
-    assert "an interrupted application was undone" in inside("tidy", "-w", root, *WORDS).err
+    assert "an interrupted `ctxasm tidy` was undone" in inside("tidy", "-w", root, *WORDS).err
     assert (root / log_of(50)).read_text(encoding="utf-8") == "More\n"
 
 
@@ -133,13 +133,13 @@ def test_an_undo_that_finds_a_file_saved_meanwhile_says_so_and_keeps_the_journal
 
 def test_a_journal_whose_mark_was_touched_is_told_from_none(tmp_path: Path) -> None:
     fill(tmp_path / "none", {FILE: "- One\n"})
-    assert "nothing was applied that can be undone" in inside("tidy", "-w", tmp_path / "none", "--undo").err
+    assert "there is no --apply to undo" in inside("tidy", "-w", tmp_path / "none", "--undo").err
     root = interrupted(tmp_path / "a")
     os.chmod(root / ".tidy/.gitignore", 0o600)
     kept = (root / ".tidy/unfinished").read_bytes()
     for words in (["--apply", "--all"], ["--undo"]):
         done = inside("tidy", "-w", root, *WORDS, *words)
-        assert (done.code, "unfinished: is not trusted: it came with a copy, or" in done.err) == (1, True)
+        assert (done.code, "unfinished: is not trusted, because the folder was copied or" in done.err) == (1, True)
     assert (root / ".tidy/unfinished").read_bytes() == kept
     os.rename(root / ".tidy/unfinished", root / ".tidy/last")
     done = inside("tidy", "-w", root, *WORDS, "--undo")
@@ -228,7 +228,7 @@ def test_a_journal_that_cant_be_saved_in_a_later_round_takes_back_the_earlier_on
         apply_actions(root, [second], DAY, earlier)
     assert tree(tmp_path) == before
     monkeypatch.undo()
-    with pytest.raises(ContextasmError, match="nothing was applied"):
+    with pytest.raises(ContextasmError, match="there is no --apply to undo"):
         take_back(root)
 
 

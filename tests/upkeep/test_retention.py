@@ -334,7 +334,9 @@ def test_a_policy_that_lacks_records_says_so(tmp_path: Path) -> None:
     root = workspace(tmp_path, policy, {"docs/a.md": LONG * 3, "docs/b.md": LONG * 3})
     told = inside("tidy", "-w", root)
     assert "docs keeps 2." in told.out
-    assert "the uses of 2 of its items are unknown: `ctxasm build --record`" in " ".join(told.out.split())
+    assert "the uses of 2 of its items are unknown: record builds with `ctxasm build --record`" in " ".join(
+        told.out.split()
+    )
     assert "there is nothing to do" not in told.err
     assert inside("tidy", "--apply", "--all", "-w", root).code == 0
     small = workspace(tmp_path / "small", policy.replace("1}", "9}"), {"docs/a.md": LONG})

@@ -126,6 +126,6 @@ def test_an_application_that_is_killed_between_two_rounds_is_taken_back_by_the_n
         applied(tmp_path, monkeypatch, [action("a.md", b"One", b"1")], _Killed())
     assert (tmp_path / "a.md").read_bytes() == b"1"
     told = inside("log", "Something else", "-a", "a", "-w", tmp_path)
-    assert "an interrupted application was undone: 1 file is as before" in told.err
+    assert "an interrupted `ctxasm tidy` was undone: 1 file is as before" in told.err
     assert (tmp_path / "a.md").read_bytes() == b"One"
     assert {path: data for path, data in tree(tmp_path).items() if path in before} == before

@@ -132,7 +132,7 @@ def test_the_next_editor_takes_back_what_was_interrupted(tmp_path: Path, words: 
     assert done.code == 0, done.err
     assert (root / log_of(40)).read_text(encoding="utf-8") == "Text\n"
     assert archived(root) == set()
-    assert done.err.count("ctxasm: an interrupted application was undone: 4 files are as before\n") == 1
+    assert done.err.count("ctxasm: an interrupted `ctxasm tidy` was undone: 4 files are as before\n") == 1
 
 
 def test_a_managed_block_holds_what_was_taken_back(tmp_path: Path) -> None:

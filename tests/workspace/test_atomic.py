@@ -164,7 +164,7 @@ def test_stale_file_fails_the_check_with_the_difference(tmp_path: Path) -> None:
     assert err[2].startswith("@@ ")
     assert "-Do nothing." in err
     assert "+Do it." in err
-    assert err[-2].startswith(f"ctxasm: error: {target}: stale: ")
+    assert err[-2].startswith(f"ctxasm: error: {target}: is stale: ")
     assert (target.stat().st_mtime, "Do nothing." in target.read_text()) == (OLD, True)
 
 

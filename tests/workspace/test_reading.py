@@ -32,7 +32,7 @@ def test_file_is_read_whole_up_to_the_limit(tmp_path: Path, size: int) -> None:
     (tmp_path / "f").write_bytes(data)
     assert file_bytes(str(tmp_path / "f"), size) == data
     (tmp_path / "f").write_bytes(data + b"x")
-    expected = f"is too large: {size + 1:,} bytes, and {size:,} are the most that is read"
+    expected = f"is too large: it has {size + 1:,} bytes, and the limit is {size:,}"
     assert failure(tmp_path / "f", size) == ReadFailure("too-large", expected)
 
 
@@ -169,7 +169,11 @@ def test_file_of_settings_has_a_smaller_limit(tmp_path: Path, place: str, words:
     """P15, P17: refused before it is parsed, with its size and the limit."""
     size = MAX_CONFIG + 1
     root = fill(tmp_path, {place: "#" * size})
-    refused(inside("build", *words, cwd=root), place, f"is too large: {size:,} bytes, and {MAX_CONFIG:,}")
+    refused(
+        inside("build", *words, cwd=root),
+        place,
+        f"is too large: it has {size:,} bytes, and the limit is {MAX_CONFIG:,}",
+    )
 
 
 @pytest.mark.parametrize("size", [MAX_FILE + 1, 1 << 30, 1 << 40])
@@ -180,7 +184,7 @@ def test_large_file_costs_itself_and_no_memory(tmp_path: Path, size: int) -> Non
     os.truncate(path, size)
     done = inside("build", cwd=tmp_path)
     assert (done.code, done.out) == (0, SMALL_TEXT)
-    assert f"agents/a/KNOWLEDGE.md: is too large: {size:,} bytes, and {MAX_FILE:,} are the most" in done.err
+    assert f"agents/a/KNOWLEDGE.md: is too large: it has {size:,} bytes, and the limit is {MAX_FILE:,}" in done.err
     assert "agents/a/KNOWLEDGE.md: warning: is too large" in inside("check", cwd=tmp_path).out
 
 
@@ -216,7 +220,7 @@ def test_standard_input_has_the_limit_too(tmp_path: Path, monkeypatch: pytest.Mo
     """P15: it may never end."""
     monkeypatch.setattr("contextasm.cli.output.MAX_FILE", 100)
     done = inside("build", "--topic", "-", cwd=fill(tmp_path, {}), stdin="x" * 101)
-    refused(done, "--topic -", "is too large: 101 bytes")
+    refused(done, "--topic -", "is too large: it has 101 bytes")
 
 
 def test_file_that_memory_does_not_suffice_for_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from tests.command import COMMAND, SMALL_TEXT, clean, fill, inside
 PATIENCE = 30.0
 """Seconds to wait for what has to happen."""
 
-READY = "; Ctrl-C ends it\n"
+READY = "; press Ctrl-C to stop\n"
 
 DAY = ("--date", "2025-03-14")
 
@@ -131,7 +131,7 @@ def test_an_interrupted_tidy_is_taken_back_and_told(tmp_path: Path) -> None:
     fill(tmp_path / "ws", {log: "Text\n"})
     assert inside("tidy", "-w", tmp_path / "ws", *DAY, "--apply", "--safe").code == 0
     os.rename(tmp_path / "ws/.tidy/last", tmp_path / "ws/.tidy/unfinished")
-    told = "ctxasm: warning: an interrupted application was undone: 2 files are as before\n"
+    told = "ctxasm: warning: an interrupted `ctxasm tidy` was undone: 2 files are as before\n"
     with watching(tmp_path, *DAY, "--into", "block.md") as watch:
         watch.tells(told)
         watch.settled()
@@ -306,7 +306,7 @@ def test_failed_build_is_told_and_the_output_stays(tmp_path: Path) -> None:
         watch.tells("ctxasm: error: ctxasm.yaml:")
         (watch.workspace / "agents/a/IDENTITY.md").unlink()
         fill(watch.workspace, {"ctxasm.yaml": "budget: 9k\n"}, base={})
-        watch.tells("ctxasm: error: agent: none named")
+        watch.tells("ctxasm: error: agent: no agent exists")
         assert watch.out.read_text() == SMALL_TEXT
         fill(watch.workspace, {})
         watch.tells(" of 9,000 tokens")
@@ -483,17 +483,17 @@ def _limited(limit: str) -> Sequence[str]:
 @pytest.mark.parametrize("limit", ["max_inotify_instances=0", "max_inotify_watches=0", "max_inotify_watches=3"])
 def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) -> None:
     with watching(tmp_path, *DAY, command=_limited(limit)) as watch:
-        assert watch.log.count("can't be watched natively: inotify ") == 1
+        assert watch.log.count("can't be watched by events (inotify ") == 1
         for number in range(2):
             fill(watch.workspace, {"agents/a/IDENTITY.md": f"I am {number}.\n"})
             watch.shows(f"I am {number}.")
-        assert watch.log.count("natively") == 1
+        assert watch.log.count("watched by events") == 1
 
 
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        pytest.param((), ("no file to keep", "-o FILE"), id="no file"),
+        pytest.param((), ("no file is named", "-o FILE"), id="no file"),
         pytest.param(("-o", "-"), ("standard output, not a file", "-o FILE"), id="standard output"),
         pytest.param(("-o", "o", "--poll", "0"), ("--poll", "above 0"), id="poll 0"),
         pytest.param(("-o", "o", "--poll", "nan"), ("--poll", "above 0"), id="poll nan"),
@@ -503,7 +503,7 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
         pytest.param(("-o", "agents/a/IDENTITY.md"), ("IDENTITY.md", "a source of the context"), id="an input"),
         pytest.param(("-o", "o", "--metrics", "-"), ("--metrics", "standard output"), id="metrics on standard output"),
         pytest.param(("-o", "o", "--metrics", "o"), ("--metrics", "same file as -o o"), id="metrics in the output"),
-        pytest.param(("--metrics", "o"), ("no file to keep",), id="metrics alone"),
+        pytest.param(("--metrics", "o"), ("no file is named",), id="metrics alone"),
         pytest.param(("--into", "o", "-o", "-"), ("-o", "standard output"), id="standard output beside a block"),
     ],
 )

@@ -341,4 +341,4 @@ def _limit_words(cut: Cut) -> str:
     words = " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
     if not cut.window:
         return words
-    return f"{words}, or more in a window of over {cut.codepoints * 25 // cut.window:,} tokens"
+    return f"{words} (more if the window is over {cut.codepoints * 25 // cut.window:,} tokens)"

@@ -61,7 +61,7 @@ def directive_findings(reading: HostReading) -> Iterator[Finding]:
     yield from _repeats(directives, reading)
     if len(directives) > MOST_DIRECTIVES:
         most = ", ".join(f"{path} ({count})" for path, count in Counter(each[0] for each in directives).most_common(3))
-        message = f"{reading.host.summary} starts with {len(directives)} directives, and models follow fewer well"
+        message = f"{reading.host.summary} loads {len(directives)} directives, more than a model follows well"
         yield Finding(MANY, "note", "", 0, message, f"remove the ones that a model follows anyway; most are in {most}")
 
 
@@ -78,8 +78,8 @@ def _contradictions(directives: Sequence[Directive]) -> Iterator[Finding]:
             first.setdefault((key, sign, place), (path, line, words, section))
         other = first.get((key, 1 - sign, (path, section))) or first.get((key, 1 - sign, ()))
         if len(key) > 1 and other and (other[0] != path or other[3] == section):
-            message = f"{quoted(words)} is the opposite of {quoted(other[2])} in {other[0]}"
-            hint = f"keep one: the other is {other[0]}:{other[1]}"
+            message = f"{quoted(words)} contradicts {quoted(other[2])} in {other[0]}"
+            hint = f"keep one of them; the other is at {other[0]}:{other[1]}"
             yield Finding(CONTRADICTION, "warning", path, line, message, hint)
 
 
@@ -99,10 +99,10 @@ def _repeats(directives: Sequence[Directive], reading: HostReading) -> Iterator[
             pairs.append(((path, first), (path, line, words, section)))
     for (path, first), same in grouped(pairs).items():
         if text_of[path] == text_of[first]:
-            message = f"is the same text as {first}, and {reading.host.summary} loads both"
-            yield Finding(REPEATED, "note", path, 0, message, "keep one of them, unless other programs need both")
+            message = f"the file has the same text as {first}, and {reading.host.summary} loads both"
+            yield Finding(REPEATED, "note", path, 0, message, "keep one file, unless other programs need both")
             continue
         count = f"{len(same)} directives" if len(same) > 1 else "a directive"
         lines = f" (lines {list_names([str(each[1]) for each in same], 10)})" if len(same) > 1 else ""
-        message = f"repeats {count} of {first}{lines}: {quoted(same[0][2])}"
-        yield Finding(REPEATED, "note", path, same[0][1], message, "keep each in one file only")
+        message = f"the file repeats {count} of {first}{lines}: {quoted(same[0][2])}"
+        yield Finding(REPEATED, "note", path, same[0][1], message, "keep each directive in only one file")

@@ -37,7 +37,7 @@ NO_FILE = "import"
 MOST_BELOW = 100
 """Folders below the session's whose files are looked at."""
 
-_PASSED_HINT = "put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
+_PASSED_HINT = "put a space on both sides of it, and give it an ending such as .md"
 
 
 class UnreadFile(NamedTuple):
@@ -132,7 +132,7 @@ def _with_files_below(reading: HostReading, reader: _FolderReader, listed: Seque
     nested = reader.nested({*listed}.difference(file.path for file in reading.found))
     below = [file for folder in [*nested][:MOST_BELOW] for file in _files_below(reader, folder, nested[folder])]
     left = len(nested) - MOST_BELOW
-    passed = [f"instruction files of {left:,} folders below the session's"] if left > 0 else []
+    passed = [f"instruction files of {left:,} folders below the session's folder"] if left > 0 else []
     return reading._replace(below=below, not_looked_at=[*reading.not_looked_at, *passed])
 
 
@@ -182,7 +182,7 @@ def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding
             above, file = os.path.split(path)
             if file != SKILL_FILE and "description" in front_matter(text.removeprefix("\ufeff").split("\n")).values:
                 place = above if file.lower() == SKILL_FILE.lower() else f"{above}/{os.path.splitext(file)[0]}"
-                message = "has the front matter of a skill, but is not in a folder of skills"
+                message = "the file looks like a skill, but the host does not find it here"
                 yield warning_finding(path, 1, message, f"move it to {place}/{SKILL_FILE}")
 
 
@@ -298,7 +298,7 @@ class _FolderReader:
     def _without_links(self, paths: Sequence[str]) -> Sequence[str]:
         """The files at paths, as far as the host loads links; else a link is a problem."""
         linked = [] if self.host.links else [path for path in paths if os.path.islink(f"{self.folder.root}/{path}")]
-        message, hint = f"{self.host.summary} does not load a file that is a link", "replace it with its text"
+        message, hint = f"{self.host.summary} does not load a link to a file", "replace the link with the text"
         self.problems += [Problem("link", path, 0, message, hint) for path in linked]
         return [path for path in paths if path not in linked]
 
@@ -371,7 +371,7 @@ class _FolderReader:
 def _winner(path: str, files: Sequence[FoundFile]) -> str:
     """The one of some files that is nearest to a path, in words."""
     near = max((each for each, _ in files), key=lambda each: len(posixpath.commonpath([path, each])))
-    return f"{near} at the top" if "/" in path and "/" not in near else near
+    return f"{near} in the top folder" if "/" in path and "/" not in near else near
 
 
 def _plain(text: str) -> str:
@@ -408,9 +408,9 @@ def _outside_file(host: Host, path: str) -> tuple[LoadRule, FoundFile]:
     if rule := next((rule for rule in rules if os.path.basename(path) in rule.files), None):
         data = required_bytes(os.path.expanduser(path), "name a file that can be read", f"--host-file: {path}")
         return rule, (path, decode_as_host(data, host))
-    what = f"{host.summary} loads no file of this name from outside the folder: {path}"
+    what = f"{host.summary} does not load {path} from outside the folder"
     places = ", ".join(rule.place for rule in rules)
-    raise ContextasmError("--host-file", what, f"name one such as {places}" if places else "leave it out")
+    raise ContextasmError("--host-file", what, f"name a file such as {places}" if places else "leave it out")
 
 
 def find_host_imports(text: str, rule: ImportRule | None) -> Iterator[tuple[int, str, bool]]:

@@ -53,8 +53,8 @@ def check_host(reading: HostReading, today: date) -> list[Finding]:
 def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
     verified = dict(reading.host.verified)
     if verified and (today - date.fromisoformat(verified["date"])).days > _MAX_AGE:
-        message = f"the facts about {reading.host.summary} are of {verified['date']}, over {_MAX_AGE} days ago"
-        yield Finding(OLD, "note", "", 0, message, "a newer ctxasm may know its limits better")
+        message = f"the facts about {reading.host.summary} are over {_MAX_AGE} days old, of {verified['date']}"
+        yield Finding(OLD, "note", "", 0, message, "a newer ctxasm may have newer facts")
 
 
 def check_hosts(readings: Sequence[HostReading], today: date) -> list[Finding]:
@@ -86,10 +86,10 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
         free = ["AGENTS.md"] if "AGENTS.md" in free else free  # it is for every program
         lines = [f"the line @{path}" for path in free if (1, path, True) in find_host_imports(f"@{path}", host.imports)]
         parts = " and ".join(lines) or (f"the text of {', '.join(free)}" if free else "")
-        hint = f"write {name}, with {parts}" if parts else f"write {name}"
+        hint = f"write {name} with {parts}" if parts else f"write {name}"
         if folders := [*dict.fromkeys(os.path.dirname(file.path) for file in reading.below if file.later)]:
-            hint += f", or start in a folder below that has files for it: {list_names(folders, 3)}"
-        yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", hint)
+            hint += f", or start in a folder that has files for it: {list_names(folders, 3)}"
+        yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file in this folder", hint)
 
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
@@ -98,15 +98,15 @@ def _cut_findings(reading: HostReading) -> Iterator[Finding]:
         if taken := [line for line in file.taken_lines if not first <= line <= last]:
             lines = len(taken)
             words = " and ".join(file.rule.taken_out).replace("_", " ")
-            message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
+            message = f"{reading.host.summary} removes {words} from this file: {lines:,} line{'s' * (lines != 1)}"
             yield Finding(TAKEN_OUT, "note", file.path, taken[0], message, "")
     later = [file.later for file in reading.below if file.later]
     for when, file in [*(("", file) for file in reading.files), *later]:
         for sections in file.lost_parts:
             grows = file.rule.each.window or file.rule.together.window
-            hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
+            hint = f"give the window with --window, {_CUT_HINT}" if grows else _CUT_HINT
             if unknown := next((each for each in reading.host.not_looked_at if each.startswith("limits")), ""):
-                hint += f"; not looked at: {unknown}"
+                hint += f" (not checked: {unknown})"
             message = f"{when}, {_cut_message(reading, file, sections)}".removeprefix(", ")
             yield Finding(CUT, "warning" if grows or when else "error", file.path, sections[0].first, message, hint)
 
@@ -146,7 +146,7 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
         message = f"{name} does not load {list_names(paths)} when a session starts here; {then}"
         yield Finding(UNREAD, "note", "", 0, message, "")
     for problem in reading.problems:
-        place, hint = (problem.path, problem.line), problem.hint or "look at this path"
+        place, hint = (problem.path, problem.line), problem.hint or "check this path"
         yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)
 
 
@@ -158,7 +158,7 @@ def list_words(reading: HostReading, rule: SkillRule) -> str:
     listed, room = listed_skills(rule, reading.skills), list_room(rule, reading.window)
     count = f"{len(listed):,} skill{'s' * (len(listed) != 1)}"
     if not room:
-        return f"{count}, {'of a list with an unknown limit' if rule.over == 'unknown' else 'without a limit'}"
+        return f"{count}; the list has {'an unknown limit' if rule.over == 'unknown' else 'no limit'}"
     window = f" in a window of {reading.window or rule.window:,} tokens" if rule.share else ""
     unit = "characters" if rule.unit == "chars" else rule.unit
     units = f"{list_units(rule, listed):,} of {room:,} {unit}"
@@ -180,19 +180,19 @@ def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:
     yield from faults
     if cut := [skill for skill in listed if skill.kept < len(skill.description)]:
         message = f"{name} cuts descriptions at {rule.each:,} characters: {_longest(cut)}"
-        yield Finding(SKILL, "warning", "", 0, message, "begin with when to use the skill")
+        yield Finding(SKILL, "warning", "", 0, message, "say at the beginning when to use the skill")
     crowded = [skill for skill in reading.skills if skill.is_crowded_out]
     if counts := Counter(skill.outcome for skill in crowded):
         after = f" after {max(skill.kept for skill in crowded):,} characters"
         lost = ", ".join(f"{count} {outcome}{after * (outcome == 'cut')}" for outcome, count in counts.items())
         if rule.over == "used":
             least = least_lost(rule, listed, list_room(rule, reading.window))
-            lost = f"{least} or more by name only, the least used ones first"
+            lost = f"{least} or more are listed by name only, the least used first"
         severity: Severity = "error" if counts["absent"] else "warning"
         message = f"{name} finds {list_words(reading, rule)}: {lost}"
         hint = f"shorten the longest descriptions: {_longest(listed)}"
         if rule.around >= list_room(rule, reading.window):
-            severity, hint = "note", "no description of yours fits: give the skills names that say when to use them"
+            severity, hint = "note", "none of your descriptions fits: give the skills names that say when to use them"
         yield Finding(SKILL, severity, "", 0, message, hint)
 
 

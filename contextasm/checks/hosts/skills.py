@@ -93,7 +93,7 @@ def _found_skill(rule: SkillRule, path: str, text: str) -> Skill:
     if not rule.each or len(description) <= rule.each:
         return skill
     if rule.strict:
-        return skill._replace(kept=0, outcome="absent", why=f"its description is above {rule.each:,} characters")
+        return skill._replace(kept=0, outcome="absent", why=f"its description has more than {rule.each:,} characters")
     return skill._replace(kept=rule.each - rule.marker, outcome="cut", why=f"{rule.each:,} characters of each")
 
 

@@ -32,16 +32,16 @@ class BuildFlags(NamedTuple):
     output: Annotated[Text, Flag("Write to this file (-: standard output).", "FILE", "-o")] = None
     into: Annotated[Texts, Flag("Write into a managed block of this file; repeatable.", "FILE")] = ()
     force: Annotated[bool, Flag("Replace a managed block that was edited by hand.")] = False
-    remove: Annotated[bool, Flag("Build nothing; take the managed block out of the files of --into.")] = False
+    remove: Annotated[bool, Flag("Remove the managed block from the files of --into, and build nothing.")] = False
     explain: Annotated[bool, Flag("Print the table of decisions on standard error.")] = False
     check: Annotated[bool, Flag("Write nothing; exit 1 with a diff if a file is stale.")] = False
     strict: Annotated[bool, Flag("Write nothing and exit 1 if there is a problem.")] = False
     if_none_match: Annotated[Text, Flag("Write nothing and exit 3 if the context has this etag.", "ETAG")] = None
     manifest: Annotated[Text, Flag("Write inputs, hashes, sections and tokens to this file.", "FILE")] = None
     metrics: Annotated[Text, Flag("Write metrics of the build to this Prometheus text file.", "FILE")] = None
-    touch: Annotated[bool, Flag("Set accessed=DATE in each memory that the context shows.")] = False
+    touch: Annotated[bool, Flag("Set the field `accessed` to today in each memory that the context shows.")] = False
     record: Annotated[bool, Flag("Write a record to .ctxasm/records/, for replay and diff.")] = False
-    record_inputs: Annotated[bool, Flag("Write a record and store the bytes of its inputs with it.")] = False
+    record_inputs: Annotated[bool, Flag("Write a record that also stores the contents of the inputs.")] = False
     locked: LockedOption = False
     quiet: QuietOption = False
     verbose: Annotated[bool, Flag("Print settings, figures and times on standard error.", names="-v")] = False
@@ -119,17 +119,15 @@ run = Command(write_context)
 def _refuse_contradictions(flags: BuildFlags) -> None:
     """Raise `ContextasmError` for flags of which one has no effect because of the others."""
     if flags.check and flags.touch:
-        raise ContextasmError("--touch", "--check writes nothing", "leave one of the two out")
+        raise ContextasmError("--touch", "--check writes nothing", "leave one of them out")
     if flags.check and flags.metrics is not None:
-        raise ContextasmError("--metrics", "--check writes nothing", "leave one of the two out")
+        raise ContextasmError("--metrics", "--check writes nothing", "leave one of them out")
     if flags.force and not flags.into:
-        raise ContextasmError("--force", "no managed block to replace is named", "name its file with --into FILE")
+        raise ContextasmError("--force", "needs a managed block", "name its file with --into FILE")
     if flags.remove and not flags.into:
-        raise ContextasmError("--remove", "no managed block to remove is named", "name its file with --into FILE")
+        raise ContextasmError("--remove", "needs a managed block", "name its file with --into FILE")
     if flags.remove and flags._replace(into=(), force=False, remove=False, quiet=False) != BuildFlags():
-        raise ContextasmError(
-            "--remove", "builds nothing", "leave out the options of a build but --into, --force and -q"
-        )
+        raise ContextasmError("--remove", "builds nothing", "use only --into, --force and -q with it")
 
 
 def _remove_blocks(options: Options, flags: BuildFlags) -> int:
@@ -167,7 +165,7 @@ def _fitted(job: PreparedBuild, files: RequestedFiles, flags: BuildFlags) -> tup
 def _refuse_empty_index(context: Context, job: PreparedBuild, files: RequestedFiles) -> None:
     """Raise `ContextasmError` for a file of a host that would get an index of no memory."""
     if job.build.profile.fits and not context.sections and not files.uses_stdout:
-        hint = "store some with `ctxasm remember`, or name the folder of their pages with -w DIR"
+        hint = "store memories with `ctxasm remember`, or name a folder of memories with -w DIR"
         raise ContextasmError(f"profile {job.build.profile.name}", "finds no memory, so nothing is written", hint)
 
 
@@ -226,11 +224,11 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
         output.write_stderr_lines(format_columns(("layer", "considered", "kept"), entries, (1, 2)))
         layers = [layer for layer in job.build.profile.layers if layer.ranking.min_score and not layer.query.has_scores]
         if unlimited := ", ".join(layer.id for layer in layers if not layer.limits.required):
-            output.write_stderr(f"min_score: no limit for {unlimited}, which give no scores")
+            output.write_stderr(f"min_score: no effect on {unlimited}, which have no scores")
         if any(trace.lost for trace in context.rule_traces):
             output.write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         output.write_stderr(f"etag: {context.etag}")
-        output.write_stderr(f"stable: {sum(each.tokens for each in context.stable_sections):,} tokens at the beginning")
+        output.write_stderr(f"stable: the first {sum(each.tokens for each in context.stable_sections):,} tokens")
     output.write_stderr(receipt(context, job.taken))
 
 
@@ -278,5 +276,5 @@ def _show_left_out(context: Context, recording: "RecordingServices", stored: Map
     if missing:
         count = f"{len(missing):,} files are" if missing[1:] else "1 file is"
         is_shared = context.request.audience == SHARED
-        why = "for a secret, or for readers who may not see them whole" if is_shared else "for a secret"
+        why = "because of secrets or private parts" if is_shared else "because of secrets"
         output.write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")

@@ -62,13 +62,14 @@ def check(
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
-    Every agent is built with every team, in memory. With --audience shared, private parts are not checked. Exits 1 if
-    there is an error.
+    Every agent is built with every team, without writing a file. With --audience shared, private parts are not checked.
+    The exit code is 1 if there is an error.
     """
     process = process_environment()
     if hosts.host is not None:
         own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline}
-        refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
+        refuse_given(own, "--host", "leave it out")
+        refuse_given(dict.fromkeys(paths, True), "--host", "name the folder to check with -w DIR")
     readings = read_hosts(hosts, options, staged=flags.staged)
     if readings is not None:
         code = _check_hosts(readings, options, flags, process)
@@ -96,7 +97,7 @@ def _check_hosts(
 ) -> int:
     """Write what hosts keep from the model of the files that they load by themselves; returns the exit code."""
     if not readings:
-        write_stderr("no file or folder of a host is here")
+        write_stderr("no host has a file or folder here")
     flagged = resolve_settings({"date": options.date}, process.environment, YamlMapping("", 1))
     today = resolve_date(flagged, process).value
     assert isinstance(today, date)
@@ -106,7 +107,7 @@ def _check_hosts(
 def _refuse_update(baseline: str | None, paths: Sequence[str], *, update: bool) -> None:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     if update and not baseline:
-        raise ContextasmError("--update-baseline", "no baseline to update is named", "name it with --baseline FILE")
+        raise ContextasmError("--update-baseline", "no baseline is named", "name one with --baseline FILE")
     if update and paths:
         what = "a baseline lists the findings of the whole workspace"
         raise ContextasmError("--update-baseline", what, "leave the paths out")
@@ -162,7 +163,7 @@ def _workspace_path(workspace: Folder, typed: str) -> str:
             return ""
         raise ContextasmError(typed, "is outside the workspace", f"name files below {workspace.root}")
     if path and not workspace.exists(path):
-        raise ContextasmError(typed, "no such file or folder", "name an existing one")
+        raise ContextasmError(typed, "does not exist", "name an existing file or folder")
     # A file that is a link has its own name, as in the findings; a folder its real one.
     full = f"{workspace.root}/{path}"
     return workspace.relative(os.path.realpath(full)) if os.path.isdir(full) else path
@@ -188,7 +189,7 @@ def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Findi
     hint = "write it with --update-baseline"
     text = utf8_text(required_bytes(str(path), hint), str(path), hint)
     new, accepted, gone = split_accepted(text, findings, str(path))
-    rest = f", and {len(gone)} no longer found: --update-baseline removes them" if gone else ""
+    rest = f"; {len(gone)} no longer found (--update-baseline removes them)" if gone else ""
     write_stderr(f"{path}: {len(accepted)} accepted{rest}")
     return new
 

@@ -42,22 +42,22 @@ _BLOCK = re.compile(rb"\n?^%b(?:(?!%b).*\n)*?%b(?:\n|\Z)" % (_BEGIN, _BEGIN, _EN
 def completion(
     *,
     shell: Annotated[Shell | None, Argument("bash|zsh|fish", "The shell to complete in (default: $SHELL).")] = None,
-    install: Annotated[bool, Flag("Put the script into the file that the shell reads when it starts.")] = False,
-    uninstall: Annotated[bool, Flag("Take it out of the file again.")] = False,
-    yes: Annotated[bool, Flag("Write the file without a question.")] = False,
+    install: Annotated[bool, Flag("Add the script to the shell's start-up file.")] = False,
+    uninstall: Annotated[bool, Flag("Remove the script from the start-up file.")] = False,
+    yes: Annotated[bool, Flag("Write the file without asking.")] = False,
 ) -> int:
     """Print a completion script for bash, zsh or fish, or install it.
 
-    --install shows what it adds to ~/.bashrc, to ~/.zshrc, or to ~/.config/fish/completions/ctxasm.fish, and asks. Or
-    put `eval "$(ctxasm completion bash)"` into such a file by hand, in zsh after `compinit`.
+    --install shows what it adds to ~/.bashrc, ~/.zshrc or ~/.config/fish/completions/ctxasm.fish, and asks first. Or
+    put `eval "$(ctxasm completion bash)"` into that file by hand (in zsh, after `compinit`).
     """
     if install and uninstall:
-        raise ContextasmError("--uninstall", "does not go with --install", "leave one of them out")
+        raise ContextasmError("--uninstall", "can't be used with --install", "leave one of them out")
     shell = shell or _shell_of_person()
     if install or uninstall:
         return _change_file(shell, removes=uninstall, yes=yes)
     if yes:
-        raise ContextasmError("--yes", "nothing is written", "add --install or --uninstall")
+        raise ContextasmError("--yes", "has no effect here", "add --install or --uninstall")
     write_stdout(_script(shell))
     return 0
 
@@ -70,8 +70,8 @@ def _shell_of_person() -> Shell:
     for shell in _FILES:
         if shell == name:
             return shell
-    what = f"SHELL is {name}, which has no script" if name else "SHELL does not say which shell you use"
-    raise ContextasmError("completion", what, "name one: `ctxasm completion bash`, zsh or fish")
+    what = f"there is no script for the shell {name}" if name else "SHELL is not set"
+    raise ContextasmError("completion", what, "name bash, zsh or fish, such as `ctxasm completion bash`")
 
 
 def _script(shell: Shell) -> str:
@@ -98,7 +98,7 @@ def _change_file(shell: Shell, *, removes: bool, yes: bool) -> int:
         return 1
     make_folders(path.parent)
     write(path, new)
-    write_stderr(f"{path}: {'removed' if new is None else 'written: begin a new shell'}")
+    write_stderr(f"{path}: {'removed' if new is None else 'written; start a new shell to use it'}")
     return 0
 
 
@@ -109,7 +109,7 @@ def _changed(old: bytes | None, script: str | None, path: Path) -> bytes | None:
     """
     text, *rest = parts = _BLOCK.split(old or b"")
     if any(b"\n" + _BEGIN in b"\n" + part for part in parts):
-        raise ContextasmError(str(path), f"the line `{_END.decode().strip()}` is missing", "write it below the script")
+        raise ContextasmError(str(path), f"the line `{_END.decode().strip()}` is missing", "add it below the script")
     was_made = old is None or old.startswith(_BEGIN)
     if script is not None:
         text += b"\n" * (not was_made) + _BEGIN + script.encode() + _END

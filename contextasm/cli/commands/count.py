@@ -13,7 +13,7 @@ from contextasm.config.resolve import counter_of_text, process_environment
 def print_count(
     options: Options, *, file: Annotated[str, Argument("FILE", "The file to count (-: standard input).")] = "-"
 ) -> None:
-    """Print the number of tokens of a text, and nothing else. The text is counted as it is."""
+    """Print the number of tokens of a text, and nothing else. The text is counted unchanged."""
     counter = counter_of_text(options, process_environment())
     write_stdout(f"{counter.count(input_text(file))}\n")
 

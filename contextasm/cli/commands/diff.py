@@ -31,20 +31,20 @@ def diff(
     options: Options,
     *,
     a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
-    b: Annotated[str | None, Argument("B", "Another one (default: the workspace as it is).", "record")] = None,
-    text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
+    b: Annotated[str | None, Argument("B", "The other side (default: the workspace as it is).", "record")] = None,
+    text: Annotated[bool, Flag("Print the lines that differ between the two contexts.")] = False,
     json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
     html: Annotated[Text, Flag("Write a page with layers, changes and lines to this file.", "FILE")] = None,
 ) -> None:
-    """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
+    """Show which fragments were added, removed, shortened or moved between two contexts, and what a prompt cache keeps.
 
-    Each side is a build with the options given here: at that day, with that budget, or of the files of that git
-    revision. A record is not built again; the other side is then built with the options of the record. Others may
-    read the page of --html, so private parts are left out, unless --audience personal is given.
+    Each side is a build with the options given here, for a day, a budget or a git revision. A record is not built
+    again; the other side is built with the options of the record. The page of --html leaves out private parts;
+    --audience personal includes them.
     """
     given = [flag for flag, value in (("--html", html is not None), ("--text", text), ("--json", json)) if value]
     if len(given) > 1:
-        raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
+        raise ContextasmError(given[0], f"can't be used with {given[1]}", "leave one of them out")
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day
@@ -117,7 +117,7 @@ def _side(
             revision = held.enter_context(open_revision(root, name, process.environment))
             if revision.is_empty:
                 hint = "name a revision in which it was committed"
-                raise ContextasmError(name, f"holds no file of the workspace {root}", hint)
+                raise ContextasmError(name, f"has no file of the workspace {root}", hint)
         label = name or "now"
         try:
             job = prepare(options, workspace=revision)

@@ -23,11 +23,11 @@ EDITORS = {
 
 
 def edit(options: Options, *, name: MemoryId) -> None:
-    """Open a memory in your editor: the one that VISUAL names, or else EDITOR."""
+    """Open a memory in the editor that VISUAL or EDITOR names."""
     workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
-        raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")
+        raise ContextasmError("id", f"several memories have the id {name} ({places})", "name the owner with -a or -t")
     (memory,) = memories
     refuse_store(workspace, memory.path)
     _run_editor(_editor_command(), f"{workspace.root}/{memory.path}", memory.line)
@@ -59,4 +59,4 @@ def _run_editor(command: Sequence[str], file: str, line: int) -> None:
     if code == 127:
         raise ContextasmError(program, "can't be started", "set EDITOR to your editor")
     if code:
-        raise ContextasmError(program, f"ended with exit code {code}", "read its own message")
+        raise ContextasmError(program, f"ended with exit code {code}", "see the message of the editor")

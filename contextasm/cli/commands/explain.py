@@ -46,16 +46,15 @@ class ExplainFlags(NamedTuple):
 
     line: Annotated[Text, Flag("Show only whether this line is included, and why.", "FILE:LINE")] = None
     fragment: Annotated[
-        Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id", completed="memory")
+        Text,
+        Flag("Show only the fragment with this id or file.", "ID", "--id", completed="memory"),
     ] = None
-    html: Annotated[
-        Text, Flag("Write a page to this file: layers, fragments and files, or the files of --host.", "FILE")
-    ] = None
+    html: Annotated[Text, Flag("Write the explanation as an HTML page to this file.", "FILE")] = None
     budgets: Annotated[Text, Flag("Show these budgets side by side on the page.", "N,N,...")] = None
     locked: LockedOption = False
-    json: Annotated[bool, Flag("Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")] = False
-    verbose: Annotated[bool, Flag("List the logs outside the window one by one.", names="-v")] = False
-    staged: Annotated[bool, Flag("With --host, look at the files in git's index.")] = False
+    json: Annotated[bool, Flag("Print JSON instead of text.")] = False
+    verbose: Annotated[bool, Flag("List each log that is too old to be shown.", names="-v")] = False
+    staged: Annotated[bool, Flag("With --host, read the files from git's index.")] = False
 
 
 def show_decisions(
@@ -68,11 +67,11 @@ def show_decisions(
     flags: ExplainFlags,
     hosts: HostFlags,
 ) -> None:
-    """Show each fragment with its decision, tokens and reason, or only one line of a file.
+    """Show each fragment with its decision, tokens and reason.
 
-    With --host, show the files that a host loads by itself, and the lines that it cuts.
+    With --host, show which files a host loads by itself, and which lines it cuts.
 
-    Others may read the page of --html, so private parts are left out, unless --audience personal is given.
+    The page of --html leaves out private parts; --audience personal includes them.
     """
     _refuse_flags_of_hosts(record, flags, hosts.host)
     if hosts != HostFlags():
@@ -104,16 +103,15 @@ def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags, host: str | 
     """Raise `ContextasmError` for an argument that asks about a build, with a host, or about a host, without one."""
     if host is None:
         if flags.staged:
-            raise ContextasmError("--staged", "goes with --host only", "name the host with --host")
+            raise ContextasmError("--staged", "needs a host", "name one with --host")
         return
-    refuse_given(
-        {"--line": flags.line}, "--host", "a page shows each line: write it with --html FILE in place of --line"
-    )
+    refuse_given({"--line": flags.line}, "--host", "use --html FILE, whose page shows each line")
     of_build = {"RECORD": record, "--id": flags.fragment, "--locked": flags.locked}
-    refuse_given({f"--host {ALL}": host == ALL and flags.html is None}, "a table", "name one host, or add --html FILE")
+    if host == ALL and flags.html is None:
+        raise ContextasmError(f"--host {ALL}", "a table shows only one host", "name one host, or add --html FILE")
     refuse_given({"--json": flags.json and flags.html is not None}, "--html", "leave one of them out")
     of_views = {"--budgets": flags.budgets, "--verbose": flags.verbose}
-    refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
+    refuse_given(of_build | of_views, "--host", "leave it out; --host builds nothing")
 
 
 def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> None:
@@ -121,7 +119,7 @@ def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> None
     of_request = options._replace(audience=None) if flags.html is not None else options
     readings = read_hosts(hosts, of_request, staged=flags.staged)
     if not readings:
-        raise ContextasmError(f"--host {ALL}", "no file or folder of a host is here", "name one host")
+        raise ContextasmError(f"--host {ALL}", "no host has a file or folder here", "name one host")
     if flags.html is not None:
         write_host_page(readings, options, flags.html)
     else:
@@ -129,9 +127,9 @@ def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> None
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
-    """Raise `ContextasmError` for a flag that does not go with a page, and for `--budgets` without one."""
+    """Raise `ContextasmError` for a flag that can't be used with a page, and for `--budgets` without one."""
     if flags.html is None:
-        raise ContextasmError("--budgets", "only a page shows them", "add --html FILE, or use `ctxasm plan`")
+        raise ContextasmError("--budgets", "only a page shows several budgets", "add --html FILE, or use `ctxasm plan`")
     others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
     refuse_given(others, "--html", "leave one of them out")
 
@@ -167,7 +165,7 @@ def _page_budgets(budgets: str | None) -> Sequence[int]:
     """The budgets in ascending order, each once; empty for that of the request."""
     sizes = sorted({*parse_budgets(budgets)}) if budgets is not None else []
     if len(sizes) > MAX_BUDGETS:
-        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
+        raise ContextasmError("--budgets", f"{len(sizes)} budgets are too many", f"name at most {MAX_BUDGETS}")
     return sizes
 
 
@@ -216,7 +214,7 @@ def _only_fragment(context: Context, fragment: str) -> Context:
     if not decisions:
         near = nearest(fragment, [decision.fragment for decision in context.decisions], 0.8)
         hint = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
-        raise ContextasmError("--id", f"no fragment {fragment}", hint)
+        raise ContextasmError("--id", f"no fragment has the id or file {fragment}", hint)
     return context._replace(decisions=decisions)
 
 
@@ -237,7 +235,7 @@ def _write_line(
     path = _known_name(folder, context, path) if folder and path else path
     digits = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
     if not path or not digits.isdecimal() or not int(digits):
-        what = f"{path}{colon}{number} names no line"
+        what = f"`{path}{colon}{number}` names no line"
         raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
     trace = trace_line(workspace, context, path, int(digits), lambda: _all_layers(job) if job else ())
     if flags.json:

@@ -36,17 +36,17 @@ def export_memories(
     *,
     form: Annotated[
         Literal["jsonl", "okf", "claude-code"],
-        Flag("JSON lines, OKF, or the folder of Claude Code.", "jsonl|okf|claude-code", "--format -f"),
+        Flag("JSON lines, OKF, or a memory folder of Claude Code.", "jsonl|okf|claude-code", "--format -f"),
     ] = "jsonl",
     output: Annotated[
-        Text, Flag("Write to this file; for okf, a new folder; for claude-code, any.", "PATH", "-o")
+        Text, Flag("The file to write (for okf, a new folder; for claude-code, any folder).", "PATH", "-o")
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write the memories of an agent or a team, of every status, for other programs.
+    """Write all memories of an agent or a team, with any status, for other programs.
 
-    Private memories are left out, unless --audience personal is given. Hidden characters are removed and secrets
-    masked, and the place of each is reported.
+    Private memories are left out; --audience personal includes them. Hidden characters are removed and secrets are
+    masked; each one is reported.
     """
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
     owner = find_owner(options, process_environment(), reads_memories=True)
@@ -88,7 +88,7 @@ def _write_bundle(
 def _named_folder(form: str, output: str | None, hint: str) -> str:
     """The folder that `-o` names. Raises `ContextasmError` for none and for standard output."""
     if not output or output == "-":
-        raise ContextasmError(f"--format {form}", "is a folder of files", hint)
+        raise ContextasmError(f"--format {form}", "writes a folder", hint)
     return output
 
 
@@ -104,14 +104,14 @@ def _write_claude_code(
     try:
         pending_write(index, b"")
     except ContextasmError as error:  # a block that was edited by hand
-        hint = "move the edits out of the block, or take it away: the export writes it again"
+        hint = "move your edits out of the block, or delete the block; the export writes it again"
         raise ContextasmError(error.where, error.what, hint, error.code) from error
     present = folder_sources(path, ("*.md",)) if os.path.isdir(path) else {}
     pages, _ = claude_code_pages(memories, present, load_yaml)
     targets = [OutputFile.named("text", f"{path}/{name}") for name in (*pages, index.path.name)]
     refuse_outputs(targets, owner.workspace, options)
     if not os.path.isdir(path):
-        with system_errors(path, "can't be made", "name a folder, or make the one above it first"):
+        with system_errors(path, "can't be made", "name another folder, or make its parent first"):
             os.mkdir(path, 0o700 if private else 0o777)
     folder = Folder(Path(path))
     with locked(folder):

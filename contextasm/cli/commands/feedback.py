@@ -39,11 +39,11 @@ def add_feedback(
     missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
 ) -> None:
-    """Append your feedback on a recorded build to feedback/YYYY-MM.jsonl of the workspace.
+    """Append your feedback on a recorded build to feedback/YYYY-MM.jsonl in the workspace.
 
-    The fragments have to be shown in that build. If you judge a fragment of a record twice, the later judgement counts.
-    Layers that weigh credibility prefer useful fragments to wrong ones, and tidy proposes changes of the settings if
-    the feedback calls for them.
+    You can judge only fragments that this build showed. If you judge a fragment twice, the later judgement counts.
+    Layers that weigh credibility rank useful fragments above wrong ones. `tidy` proposes changes of settings from the
+    feedback.
     """
     receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())
@@ -66,5 +66,5 @@ def _workspace_of(opened: OpenedRecord) -> str:
     """The folder of the record's workspace. Raises `ContextasmError` if it has none."""
     if opened.root is None:
         hint = "name the workspace with -w DIR"
-        raise ContextasmError(str(opened.path), "no workspace is known to which the feedback could be written", hint)
+        raise ContextasmError(str(opened.path), "no workspace is known for the feedback", hint)
     return str(opened.root)

@@ -23,9 +23,9 @@ def print_fit(
     keep: Annotated[Literal["start", "end", "both"], Flag("The part of the text to keep.")] = "start",
     quiet: QuietOption = False,
 ) -> None:
-    """Print a text, or the most of it that the budget holds, with a marker for each part that is left out."""
+    """Cut a text to the budget, with a marker for each part that is left out."""
     if options.budget is None:
-        raise ContextasmError("budget", "none given", "give one with -b N, such as -b 2k")
+        raise ContextasmError("budget", "no budget is given", "give one with -b N, such as -b 2k")
     budget = parse_tokens(options.budget, "--budget")
     counter = counter_of_text(options, process_environment())
     text = input_text(file)

@@ -28,38 +28,36 @@ _ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 def hook(
     options: Options,
     *,
-    host: Annotated[Text, Flag(f"{_HOSTS} (default: for {_ALIKE}).", "HOST", "--for", completed=_NAMES)] = None,
-    limit: Annotated[int | None, Flag("Write at most N of the host's units.", "N")] = None,
-    part: Annotated[Text, Flag("Write part K of a context that takes N hooks.", "K/N")] = None,
-    record: Annotated[bool, Flag("Write a record of what is sent to .ctxasm/records/.")] = False,
-    print_config: Annotated[
-        Text, Flag("Print the settings to paste into this host; change nothing.", "HOST", completed=_NAMES)
-    ] = None,
+    host: Annotated[Text, Flag(f"{_HOSTS} (default: {_ALIKE}).", "HOST", "--for", completed=_NAMES)] = None,
+    limit: Annotated[int | None, Flag("Write at most N characters or bytes, as the host counts.", "N")] = None,
+    part: Annotated[Text, Flag("Write part K of a context that is split over N hooks.", "K/N")] = None,
+    record: Annotated[bool, Flag("Write a record of the answer, in .ctxasm/records/.")] = False,
+    print_config: Annotated[Text, Flag("Print the settings for this host.", "HOST", completed=_NAMES)] = None,
     install: Annotated[
-        Text, Flag("Put these settings into the file of this host in the project.", "HOST", completed=_NAMES)
+        Text, Flag("Add the settings to this host's file in the project.", "HOST", completed=_NAMES)
     ] = None,
-    uninstall: Annotated[Text, Flag("Take them out of the file again.", "HOST", completed=_NAMES)] = None,
-    yes: Annotated[bool, Flag("Write the file without a question.")] = False,
+    uninstall: Annotated[Text, Flag("Remove the settings from this host's file.", "HOST", completed=_NAMES)] = None,
+    yes: Annotated[bool, Flag("Write the file without asking.")] = False,
 ) -> int:
-    """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
+    """Read an event of a host as JSON from standard input, and answer with one JSON object.
 
-    At the start of a session, the answer has the context, and at a prompt the memories that match it. Files that the
-    host loads by itself are left out. An error is a part of the answer, and the exit code is 0, so a hook never stops a
-    session.
+    At the start of a session, the answer holds the context. At a prompt, it holds the memories that match the prompt.
+    Files that the host loads by itself are left out. Errors are reported in the answer, and the exit code is 0, so a
+    hook never stops a session.
     """
     from contextasm.integrations.hook import answer_event, hook_call
 
     named = {"--print-config": print_config, "--install": install, "--uninstall": uninstall, "--for": host}
     given = [flag for flag, value in named.items() if value is not None] or ["--for"]
     if len(given) > 1:
-        raise ContextasmError(given[1], f"does not go with {given[0]}", "leave one of them out")
+        raise ContextasmError(given[1], f"can't be used with {given[0]}", "leave one of them out")
     call = hook_call(named[given[0]], options, limit, part, given[0])._replace(record=record)
     if print_config is not None:
         return _print_settings(call)
     if given[0] != "--for":
         return _change_settings(call, removes=install is None, yes=yes)
     if sys.stdin and sys.stdin.isatty():
-        hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
+        hint = 'pipe one in, such as echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)
     event = read_stdin("hook", "event")
     answer_event(event, call, _process(), write_stdout)
@@ -75,7 +73,7 @@ def _print_settings(call: HookCall) -> int:
     rule = call.rules[0]
     write_stderr(f"paste this into {rule.settings}, next to its other content")
     if not rule.limit_known:
-        write_stderr(f"no limit of its hooks is documented: at most {rule.limit:,} characters are sent")
+        write_stderr(f"its hook limit is not documented; ctxasm sends at most {rule.limit:,} characters")
     return 0
 
 
@@ -115,17 +113,15 @@ def _show_next_steps(call: HookCall, process: ProcessEnvironment) -> None:
         write_stderr(f"now {rule.trust}")
     found = shutil.which("ctxasm")
     if found is None:
-        write_stderr("ctxasm: warning: ctxasm is not in PATH: the host finds it only if the host's own PATH has it")
+        write_stderr("ctxasm: warning: ctxasm is not in PATH: add its folder to the PATH of the host")
     elif {"cache", ".cache"}.intersection(found.split(os.sep)):
         write_stderr(
-            f"ctxasm: warning: {found} is in a cache, such as that of uvx: install ctxasm, or hosts do not find it"
+            f"ctxasm: warning: {found} is in a cache, such as that of uvx: install ctxasm, so that hosts find it"
         )
     answers: list[str] = []
     answer_event(json.dumps({"hook_event_name": rule.start}), call, process, answers.append)
     if answers == ["{}\n"]:
-        write_stderr(
-            "a session is sent nothing yet, since the host loads all that is here: `ctxasm remember` adds memories"
-        )
+        write_stderr("nothing to send yet, because the host loads all files here: add memories with `ctxasm remember`")
 
 
 def _process() -> ProcessEnvironment:

@@ -78,15 +78,15 @@ def import_memories(
     path: Annotated[str, Argument("PATH", "The file, or the folder of memories (-: standard input).")],
     file: Annotated[Text, Flag("Write to this file (default: memories/imported-FROM.md of the owner).", "FILE")] = None,
     update: Annotated[bool, Flag("Change stored memories that differ from the imported ones.")] = False,
-    dry_run: Annotated[bool, Flag("Say what would be done, and write nothing.")] = False,
-    receipt_file: Annotated[Text, Flag("Write what --json prints to this file.", "FILE", "--receipt")] = None,
+    dry_run: Annotated[bool, Flag("Show what would be done, and write nothing.")] = False,
+    receipt_file: Annotated[Text, Flag("Write the output of --json to this file.", "FILE", "--receipt")] = None,
     receipt: Receipt,
 ) -> None:
-    """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
+    """Import the memories of another program for an agent or a team, with their ids, dates and states.
 
-    Ids identify memories, so importing a file again adds nothing. An existing memory stays as it is; if it differs, it
-    is named, and --update changes it. An archived memory stays in the archive. Hidden characters are removed and
-    secrets masked, and the place of each is reported.
+    Ids identify memories, so importing a file again adds nothing. An existing memory is not changed. A difference is
+    reported, and --update applies it. An archived memory stays in the archive. Hidden characters are removed and
+    secrets are masked; each one is reported.
     """
     receipt.require_stdout()
     files = _read_files(source, path)
@@ -126,7 +126,7 @@ def _checked_entries(source: str, path: str, files: Mapping[str, SourceFile]) ->
         raise ContextasmError(next(iter(files.values())).name, "is empty", "name a file with memories")
     checked = checked_entries(IMPORT_FORMATS[source][0](filled, load_yaml))
     if not checked.entries:
-        raise ContextasmError(path, "holds no memory", "name another file, or choose the format that it has")
+        raise ContextasmError(path, "holds no memory", "name another file, or choose the format of this file")
     return checked
 
 
@@ -150,7 +150,7 @@ def _receipt_target(path: str, others: Iterable[str], workspace: Folder, options
     refuse_outputs([target], workspace, options)
     refuse_unwritable(target.path)
     if (old := current_bytes(target.path)) and b'"ctxasm.imported/' not in old:
-        raise ContextasmError(f"--receipt {path}", "exists, and is not a receipt", "name another file")
+        raise ContextasmError(f"--receipt {path}", "exists, but is not a receipt", "name another file")
     return target
 
 
@@ -171,7 +171,7 @@ def _receipt_lines(
     parts = [f"{counts[what]:,} {words}{target if what == 'added' else ''}" for what, words in WORDS.items()]
     told = [part for part, what in zip(parts, WORDS, strict=True) if counts[what] or what == "added"]
     yield f"{'would be: ' if dry_run else ''}{'; '.join(told)}"
-    hint = "" if update else " (--update takes it over)"
+    hint = "" if update else " (--update applies it)"
     listed = [(each, f"{each.outcome} {each.id} {each.path}:{each.line}") for each in outcomes]
     yield from _listed([f"{place}: {', '.join(each.differing)}{hint}" for each, place in listed if each.differing])
     yield from _listed([f"{place}: says the same as {each.alike}" for each, place in listed if each.alike])

@@ -48,18 +48,18 @@ FIRST_AGENT = "assistant"
 def init(
     *,
     folder: Annotated[
-        str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
+        str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest workspace).")
     ] = None,
     agents: Annotated[Texts, Flag("Create this agent; repeatable.", "NAME", "--agent -a")] = (),
     teams: Annotated[Texts, Flag("Create this team; repeatable.", "NAME", "--team -t")] = (),
-    force: Annotated[bool, Flag("Make agents or teams although files of another program are read here.")] = False,
+    force: Annotated[bool, Flag("Create agents or teams even if the profile reads files of another program.")] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Create a workspace, an agent or a team; overwrite nothing.
 
-    Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once. A folder of
-    another program, such as one with SOUL.md or CLAUDE.md, gets settings that name the profile for it, and no agent.
+    Without -a and -t, the workspace gets one agent, `assistant`, so `ctxasm build` works at once. If the folder has
+    files of another program, such as CLAUDE.md, it gets no agent, but settings for these files.
     """
     for flag, names in (("--agent", agents), ("--team", teams)):
         for name in names:
@@ -123,11 +123,11 @@ def _profile_there(root: Path) -> tuple[str, Profile | None]:
 def _unread(workspace: Folder, taken: str, profile: Profile) -> ContextasmError:
     """The error of agents that would take the place of the files that are read in a folder now, or be unread."""
     if not taken:
-        what = f"its profile {profile.name} would not read them"
-        return ContextasmError(FILE, what, "name another profile there, or add --force")
+        what = f"its profile {profile.name} reads no agents"
+        return ContextasmError(FILE, what, "name another profile, or add --force")
     files = [path for path in named_files(profile) if workspace.is_file(path)]
     what = f"{list_names(files) or 'what is here'} would no longer be read ({taken})"
-    return ContextasmError("init", what, "leave out --agent and --team to keep that, or add --force")
+    return ContextasmError("init", what, "leave out --agent and --team to keep them, or add --force")
 
 
 def _starter_files(

@@ -50,9 +50,10 @@ def lock(
     force: Annotated[bool, Flag("Approve files with hidden characters, too.")] = False,
     receipt: Receipt,
 ) -> None:
-    """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.
+    """Approve the files that instruct an agent: write their digests to ctxasm.lock. Review the files first.
 
-    Prints each file that was changed, added or removed since the last time. A file with hidden characters is refused.
+    Prints each file that was changed, added or removed since the last approval. A file with hidden characters is
+    refused.
     """
     receipt.require_stdout()
     process = process_environment()
@@ -64,7 +65,7 @@ def lock(
         show_taken("" if receipt.quiet else detected)
         documents = _documents(workspace, paths)
         if _show_hidden_characters(documents) and not force:
-            what = "nothing has been approved, because no reviewer can see these characters"
+            what = "nothing has been approved, because files have hidden characters"
             raise ContextasmError(LOCK_FILE, what, "delete them, or use --force", code=1)
         digests = {document.path: document.digest for document in documents}
         changes = drift(approved, dict.fromkeys(approved, "") | digests)
@@ -84,7 +85,7 @@ def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
     for path in paths:
         read = workspace.read(path)
         if isinstance(read, Problem):
-            raise ContextasmError(quoted_path(path), read.message, "correct that; nothing has been approved")
+            raise ContextasmError(quoted_path(path), read.message, "correct the file; nothing has been approved")
         if read:
             documents.append(read)
     return documents

@@ -30,7 +30,7 @@ def append_entry(
     text: Annotated[str, Argument("TEXT", "The entry (-: from standard input).")],
     receipt: Receipt,
 ) -> None:
-    """Append an entry to the log of the day, after a blank line; a missing log is created."""
+    """Append an entry to the log of the day, and create the log if it is missing."""
     receipt.require_stdout()
     entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(options, process_environment())

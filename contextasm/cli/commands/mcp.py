@@ -20,14 +20,14 @@ from contextasm.workspace.folder import Folder
 def mcp(
     options: Options,
     *,
-    kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
+    kind: Annotated[str | None, Argument("[draft]", "With --write: new memories wait for a person's approval.")] = None,
     write: Annotated[bool, Flag("Offer the tools that write: remember and log.")] = False,
 ) -> None:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 
     Tools: build_context, explain_context and search_memories; with --write also remember and log. With --write draft,
-    a memory waits for `ctxasm memory approve`. The client can't change names that are given here. Needs
-    `pip install 'contextasm[mcp]'`.
+    new memories are drafts until `ctxasm memory approve`. If you name an agent or a team here, the client can't choose
+    another. Needs `pip install 'contextasm[mcp]'`.
     """
     if kind is not None:
         require_known(kind, ("draft",), "ctxasm mcp", "argument")

@@ -30,7 +30,7 @@ class MemoryStatusDocument(TypedDict):
 ACTIONS = ("list", *STEPS)
 """What can be done with memories."""
 
-_DONE = "List memories, approve drafts, deprecate or complete memories, or verify that they still hold."
+_DONE = "List memories, approve drafts, deprecate or complete memories, or verify that they are still true."
 
 
 def memory(
@@ -39,19 +39,19 @@ def memory(
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
         tuple[str, ...],
-        Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).", "memory"),
+        Argument("[ID...]", "The ids, or their first letters (see ctxasm memory list).", "memory"),
     ] = (),
     receipt: Receipt,
 ) -> None:
-    """List memories, drafts too, set their status, or say that they still hold.
+    """List memories, drafts included, set their status, or verify that they are still true.
 
-    A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
-    memories get into a context. `verify` keeps the status and sets `verified` to today, which counts for the recency;
-    no other command sets that day. All memories change, or none; the rest of their files stays as it is.
+    You can approve drafts, and deprecate or complete active and approved memories. Only active and approved memories
+    get into a context. `verify` sets the field `verified` to today, which counts as the memory's latest date. Either
+    all named memories change, or none.
     """
     require_known(action, ACTIONS, "memory", "action")
     if (action == "list") == bool(names):
-        what, hint = ("takes no ids", "name an owner with -a or -t") if names else ("names no memory", "give its id")
+        what, hint = ("takes no ids", "leave them out") if names else ("no memory is named", "give an id")
         raise ContextasmError(f"memory {action}", what, f"{hint}; `ctxasm memory list` shows the ids")
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
@@ -85,5 +85,5 @@ def _change_line(action: str, change: StatusChange) -> str:
     if action == VERIFIED:
         return f"verified {place} (on {memory.verified})"
     if memory.status == change.status_before:
-        return f"unchanged {place} ({memory.status} already)"
+        return f"unchanged {place} (already {memory.status})"
     return f"{memory.status} {place} ({change.status_before} before)"

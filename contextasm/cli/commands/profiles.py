@@ -36,12 +36,12 @@ class ProfilesDocument(TypedDict):
 
 def show_profiles(
     *,
-    name: Annotated[str | None, Argument("[NAME]", "Print the file of this profile.", "profile")] = None,
+    name: Annotated[str | None, Argument("[NAME]", "Print this profile.", "profile")] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the profiles, or print the file of one, to start a profile from."""
+    """List the profiles, or print one as a starting point for your own."""
     if name is not None and json:
-        raise ContextasmError("--json", f"does not go with the file of {name}, which is YAML", "leave one of them out")
+        raise ContextasmError("--json", f"can't print the profile {name}, which is YAML", "leave one of them out")
     if name is not None:
         path = f"{SHIPPED}/{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
         write_stdout(required_bytes(path, "install ctxasm again").decode())

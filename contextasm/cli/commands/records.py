@@ -30,12 +30,12 @@ class RecordsDocument(TypedDict):
 def list_records(
     options: Options,
     *,
-    sent_to: Annotated[Text, Flag("Only records of contexts that this session got.", "ID", "--session")] = None,
+    sent_to: Annotated[Text, Flag("Show only the records of this session.", "ID", "--session")] = None,
     json: JsonOption = False,
 ) -> None:
     """List the records of builds, the newest first: id, day, agent, team, profile, tokens and topic.
 
-    `explain`, `replay`, `diff` and `feedback` take the first digits of an id.
+    `explain`, `replay`, `diff` and `feedback` accept the first digits of an id.
     """
     paths = record_paths(Path(open_workspace(options, process_environment()).root))
     contexts: dict[str, Context] = {}

@@ -47,28 +47,26 @@ class RememberedDocument(TypedDict):
 def add_memories(
     options: Options,
     *,
-    text: Annotated[
-        str, Argument("TEXT", "The memory (-: from standard input, a text or a JSON object in each line).")
-    ],
+    text: Annotated[str, Argument("TEXT", "The memory (-: from standard input, one text or JSON object per line).")],
     kind: Annotated[Text, Flag("The type (default: note).", "TYPE", "--type")] = None,
     importance: Annotated[
         Text, Flag("0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).", "X")
     ] = None,
     tag: Annotated[Texts, Flag("A tag; repeatable.", "TAG")] = (),
-    key: Annotated[Text, Flag("The subject; memories with the same key are of one subject.", "KEY")] = None,
+    key: Annotated[Text, Flag("The subject; memories about the same subject share a key.", "KEY")] = None,
     supersedes: Annotated[Texts, Flag("A memory that this one replaces; repeatable.", "ID", completed="memory")] = (),
     valid_from: Annotated[Text, Flag("The first day on which the memory is shown.", "YYYY-MM-DD")] = None,
     expires: Annotated[Text, Flag("The last day on which the memory is shown.", "YYYY-MM-DD")] = None,
-    repositories: Annotated[Texts, Flag("A repository in which it holds; repeatable.", "GLOB")] = (),
-    cites: Annotated[Texts, Flag("Lines that the memory rests on; repeatable.", "FILE:FIRST-LAST")] = (),
-    file: Annotated[Text, Flag("Write to this file (default: the owner's of the month).", "FILE")] = None,
-    force: Annotated[bool, Flag("Store the memory even if another one says the same.")] = False,
+    repositories: Annotated[Texts, Flag("A repository that the memory is about; repeatable.", "GLOB")] = (),
+    cites: Annotated[Texts, Flag("Lines of a file that prove the memory; repeatable.", "FILE:FIRST-LAST")] = (),
+    file: Annotated[Text, Flag("Write to this file (default: the owner's file for this month).", "FILE")] = None,
+    force: Annotated[bool, Flag("Store the memory even if another memory says the same.")] = False,
     receipt: Receipt,
 ) -> None:
-    """Add a memory to the owner's file of the month.
+    """Add a memory to the owner's file for this month.
 
-    If an active memory says the same in nearly the same words, that memory is reinforced instead: its importance goes
-    up by 0.1, and it gets the new tags, key and type if it has none. Standard output gets a line for each memory.
+    If an active memory says nearly the same, that memory is reinforced instead: its importance goes up by 0.1. It also
+    gets the new tags, and the new key and type if it has none. Prints one line for each memory.
     """
     receipt.require_stdout()
     named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes}
@@ -97,7 +95,7 @@ def _outcome_line(outcome: RememberOutcome) -> str:
         return line
     unmerged = "".join(f"; left out {field}" for field in outcome.unmerged)
     alike = f"{outcome.alike:.0%} alike{unmerged}"
-    return f"{line} (importance now {memory.importance:g}; {alike}; --force stores it all the same)"
+    return f"{line} (importance now {memory.importance:g}; {alike}; --force stores it anyway)"
 
 
 def _outcome_data(outcome: RememberOutcome) -> dict[str, object]:

@@ -57,9 +57,9 @@ def show_replay(
 ) -> None:
     """Build a record again and write the context to standard output if it has the same bytes.
 
-    Inputs that are stored with the record are read from there, all others from the workspace. If the bytes differ,
-    nothing is written, each changed input is named, and the exit code is 1. With --json, standard output gets the
-    result of the comparison in place of the context.
+    Inputs are read from the record if it stores them, and otherwise from the workspace. If the bytes differ, nothing is
+    written, each changed input is named, and the exit code is 1. --json prints the result of the comparison in place
+    of the context.
     """
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
@@ -100,7 +100,7 @@ def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -
     if opened:
         return opened
 
-    hint = "give its file, or the first digits of its id; `ctxasm build --record` writes one"
+    hint = "give the file of a record, or the first digits of its id; `ctxasm build --record` writes one"
     raise ContextasmError(name, "no such record", hint)
 
 
@@ -141,7 +141,7 @@ def replay_record(opened: OpenedRecord) -> records.Replay:
 def _show_changed_config(opened: OpenedRecord) -> None:
     """Write the settings, rules and profiles that changed to standard error: a replay uses the ones of the record."""
     for change in records.changed_config(opened.record, opened.root) if opened.root else ():
-        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses its content in the record")
+        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses the content in the record")
 
 
 def require_same(opened: OpenedRecord, result: records.Replay) -> Context:
@@ -156,7 +156,7 @@ def require_same(opened: OpenedRecord, result: records.Replay) -> Context:
         write_stderr(f"{change.path}: {change.kind}")
     count = len(result.changes)
     if count:
-        inputs = f"{count} input{'s' * (count != 1)} changed since"
+        inputs = f"{count} input{'s' * (count != 1)} changed since the build"
         why = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
     else:
         why = f"the inputs are the same, but {_reason_without_changes(opened.record, result)}"
@@ -168,7 +168,7 @@ def _reason_without_changes(record: Record, result: records.Replay) -> str:
     now = records.program_versions(record.context.request.tokenizer)
     for name, version in record.making.versions:
         if now.get(name, version) != version:
-            return f"{name} {version} wrote it and this is {now[name]}: use that version"
+            return f"{name} {version} wrote the record, and this is {now[name]}: use that version"
     parts = " and ".join(name.replace("_", " ") for name in result.differences)
     return f"they do not give the recorded {parts}: record the build again with `ctxasm build --record`"
 

@@ -53,11 +53,11 @@ def rules(
     options: Options,
     *,
     action: Annotated[
-        str, action_argument(ACTIONS, "`list` the rules, or `eval` them for a request.", f"[{'|'.join(ACTIONS)}]")
+        str, action_argument(ACTIONS, "List the rules, or evaluate them for a request.", f"[{'|'.join(ACTIONS)}]")
     ] = "list",
     json: JsonOption = False,
 ) -> None:
-    """List the rules, or show which of them fire for a request, without a build."""
+    """List the rules, or show which rules fire for a request, without a build."""
     process = process_environment()
     if require_known(action, ACTIONS, "rules", "action") == "list":
         rule_set = in_precedence(open_rules(options, process))

@@ -48,15 +48,15 @@ def show_hits(
     everywhere: Annotated[
         bool, Flag("Search the memories of every agent, every team and the project.", names="--all")
     ] = False,
-    archive: Annotated[bool, Flag("Search what `tidy` archived: lines of logs and pages, and memories.")] = False,
+    archive: Annotated[bool, Flag("Search what `tidy` has archived.")] = False,
     top: Annotated[int, Flag("Show at most N hits.", "N", least=1)] = 5,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Find memories for a topic, with the parts of their scores.
+    """Find memories for a topic, and show the parts of each score.
 
-    The memories are those of the agent or team that is named, or of both; without a name, those that a build would
-    search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
+    --agent and --team limit the search to their memories; otherwise it covers what a build would search. --archive
+    without a name searches the archives of all agents and teams. The exit code is 1 if nothing matches.
     """
     typed = output.read_stdin("search -", "text") if text == "-" else text
     if archive:

@@ -21,7 +21,7 @@ class MemoriesDocument(TypedDict):
 
 
 def show(options: Options, *, name: MemoryId, json: JsonOption = False) -> None:
-    """Print a memory: its place, fields and text. If several owners use the id, the memory of each is printed."""
+    """Print a memory with its file, fields and text. If several owners use the id, the memories of all are printed."""
     _, memories = memories_of_id(options, name)
     if json:
         write_json(MemoriesDocument, {"memories": memories})

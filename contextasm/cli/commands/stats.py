@@ -32,14 +32,14 @@ def stats(
     options: Options,
     *,
     weeks: Annotated[int, Flag("Show the growth of the last N weeks.", "N", least=1, most=MOST_WEEKS)] = 12,
-    top: Annotated[int, Flag("Show at most N of each kind of contributor.", "N", least=1)] = 10,
-    unshown: Annotated[int, Flag("Count memories not shown for so many days.", "DAYS", least=1)] = FEEDBACK_DAYS,
+    top: Annotated[int, Flag("Show at most N contributors of each kind.", "N", least=1)] = 10,
+    unshown: Annotated[int, Flag("Count memories not shown for this many days.", "DAYS", least=1)] = FEEDBACK_DAYS,
     json: JsonOption = False,
 ) -> None:
-    """Show sizes by owner, growth by week, the largest files, authors, duplicates, and what a start costs.
+    """Show sizes by owner, growth by week, the largest files, authors, duplicates, and the tokens of a build.
 
-    The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
-    With --audience shared, only the bytes of files and the files that hosts load include private parts.
+    The build uses the same options. Growth is computed from the dates of logs and memories.
+    With --audience shared, private parts count only in the bytes of files and in the files that hosts load.
     """
     process = process_environment()
     workspace = open_workspace(options, process)
@@ -132,7 +132,7 @@ def _tables(
     if context:
         yield _start_title(context), _layer_table(context)
     if hosts:
-        yield "What a host loads by itself", _bar_table(("host", "tokens"), [*hosts.items()], [*hosts.values()])
+        yield ("Tokens that a host loads", _bar_table(("host", "tokens"), [*hosts.items()], [*hosts.values()]))
 
 
 def _bar_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], values: Sequence[int], *whole: int) -> Table:
@@ -160,7 +160,7 @@ def _unshown_words(days: Sequence[date]) -> str:
     if not days:
         return "unshown memories are not known: no recent build has a record; `ctxasm build --record` writes one"
     span = " to ".join(dict.fromkeys(map(str, (days[0], days[-1]))))
-    return f"unshown: active memories that recorded builds could show and did not: {len(days):,} of {span}"
+    return f"unshown: active memories that recorded builds could show and did not; builds: {len(days):,}, {span}"
 
 
 def _growth_words(growth: Growth) -> str:
@@ -209,7 +209,7 @@ def _start_title(context: Context) -> str:
     request = context.request
     owners = " and ".join(filter(None, (request.agent, request.team)))
     figures = f"{context.tokens:,} of {request.budget:,} tokens (profile {context.profile})"
-    return f"A start{f' for {owners}' if owners else ''}: {figures}"
+    return f"A build{f' for {owners}' if owners else ''}: {figures}"
 
 
 def _layer_table(context: Context) -> Table:

@@ -92,10 +92,10 @@ def _refuse_odd(action: str, owner: str | None, target: str | None) -> None:
     """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
     require_known(action, ACTIONS, "store", "action")
     if owner and action not in {"import", "export"}:
-        raise ContextasmError(f"store {action}", f"is of the whole store, not of {owner}", "leave the owner out")
+        raise ContextasmError(f"store {action}", f"applies to the whole store, not to {owner}", "leave the owner out")
     if (target is None) == (action == "export"):
-        what = "the folder is missing" if target is None else "only an export has one"
-        raise ContextasmError("--to", what, "write ctxasm store export --to DIR")
+        what = "the folder is missing" if target is None else "only an export takes a folder"
+        raise ContextasmError("--to", what, "write `ctxasm store export --to DIR`")
 
 
 _Result = tuple[Mapping[str, object], Sequence[str], int]
@@ -117,7 +117,7 @@ def _init(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
     applied = [migration.number for migration in migrate_store(overlay.config)]
     join_owners(overlay.config)
     owners = ", ".join(overlay.config.owners)
-    done = "made" if applied else "is there already"
+    done = "was made" if applied else "already exists"
     return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes for {owners}"], 0
 
 
@@ -147,7 +147,7 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
         for owner, (stored, changed, unchanged) in results.items()
     ]
     if any(map(any, results.values())):
-        lines.append("the files are no longer read: delete them")
+        lines.append("these files are no longer read; delete them")
     return {"owners": results}, lines, 0
 
 
@@ -201,7 +201,7 @@ _ACTIONS: Mapping[str, tuple[type, Callable[[StoreOverlay, Sequence[str], str], 
 ACTIONS: Sequence[str] = tuple(_ACTIONS)
 """What can be done with a store."""
 
-_DONE = "Make the store, show its state, update the replica, store files, write files, or update the schema."
+_DONE = "Make the store, show its state, update the replica, store files, write files, or update the tables."
 
 
 def store(
@@ -209,14 +209,14 @@ def store(
     *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
-    to: Annotated[Text, Flag("Folder that an export is written below.", "DIR")] = None,
+    to: Annotated[Text, Flag("The folder to export to.", "DIR")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Share memories in the PostgreSQL database that `memories:` in ctxasm.yaml names.
+    """Share memories in a PostgreSQL database. ctxasm.yaml names the database under `memories:`.
 
-    init makes the tables and lets your role write; import stores the memories of files with their ids; export writes
-    Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
+    `init` makes the tables and lets your role write. `import` stores the memories of files. `export` writes the
+    memories as Markdown files. `migrate` updates the tables of an older ctxasm.
     """
     _refuse_odd(action, owner, to)
     if json:

@@ -33,8 +33,8 @@ _CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
 ACTIONS: Sequence[str] = (*_CHANGES, "show")
 """What can be done with the stack."""
 
-_DONE = "Push a goal, pop the task, block it, leave it for later, take up a task again, or show all."
-_TEXT = "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task."
+_DONE = "Push a goal, pop the task, block it, park it for later, resume a parked task, or show all."
+_TEXT = "The goal, the result, the reason, or the id of a task (block '' unblocks)."
 
 _NEEDED = {
     "push": ("the goal", '"..."'),
@@ -65,8 +65,8 @@ def task(
 ) -> None:
     """Push a goal, pop the current task with its result, block it with a reason, or show the stack of tasks.
 
-    A parked task stays unfinished while its parent is current again; resume takes it up by its id. The stack is stored
-    in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic names one.
+    `park` leaves a task unfinished and returns to its parent; `resume` continues it by its id. The stack is stored
+    in tasks.yaml. If a profile shows the stack and --topic is not given, the current goal is the topic.
     """
     require_known(action, ACTIONS, "task", "action")
     if json and action != "show":
@@ -99,7 +99,7 @@ def _argument(action: str, text: str | None) -> str:
     """The text of an action, in one line. Raises `ContextasmError` if it is missing."""
     if action in _NEEDED and (text is None or (not text.strip() and action != "block")):
         noun, example = _NEEDED[action]
-        raise ContextasmError(f"task {action}", f"{noun} is missing", f"write ctxasm task {action} {example}")
+        raise ContextasmError(f"task {action}", f"{noun} is missing", f"write `ctxasm task {action} {example}`")
     words = " ".join((text or "").split())
     return typed_text(words, f"task {action}") if words else words
 

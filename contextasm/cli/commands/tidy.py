@@ -35,24 +35,24 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[bool, Flag("Apply the actions with these ids; or give --safe or --all.")] = False
-    safe: Annotated[bool, Flag("Only the actions that need no approval.")] = False
-    every: Annotated[bool, Flag("All actions, including the ones that need approval.", names="--all")] = False
-    undo: Annotated[bool, Flag("Undo the last application, byte for byte.")] = False
+    apply: Annotated[bool, Flag("Apply the actions with these ids, or those of --safe or --all.")] = False
+    safe: Annotated[bool, Flag("Use only the actions that need no approval.")] = False
+    every: Annotated[bool, Flag("Use all actions, including those that need approval.", names="--all")] = False
+    undo: Annotated[bool, Flag("Undo the last --apply, byte for byte.")] = False
     metrics: Annotated[Text, Flag("Write metrics of the plan to this Prometheus text file.", "FILE")] = None
 
 
 def tidy(
     options: Options,
     *,
-    ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.", "action")] = (),
+    ids: Annotated[tuple[str, ...], Argument("ID", "Use only these actions of the plan.", "action")] = (),
     flags: TidyFlags,
     receipt: Receipt,
 ) -> int:
     """Plan the upkeep of memories and logs. Nothing changes without --apply.
 
-    An action that needs approval changes what an agent reads. Text that is removed from a file goes to the folder
-    archive/ next to it. Exits 1 if an action that was named could not be done.
+    An action that needs approval changes what an agent reads. Removed text goes to the folder archive/ next to its
+    file. The exit code is 1 if a named action fails.
     """
     _refuse_contradictions(ids, flags)
     upkeep = prepare_upkeep(options, process_environment())
@@ -74,14 +74,14 @@ run = Command(tidy, ("workspace", "date", "tz"))
 def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
     chosen = [*filter(None, ("the ids" * bool(names), "--safe" * flags.safe, "--all" * flags.every))]
     if flags.undo and flags.metrics is not None:
-        raise ContextasmError("--metrics", "--undo makes no plan", "leave one of the two out")
+        raise ContextasmError("--metrics", "--undo makes no plan", "leave one of them out")
     if flags.undo and (flags.apply or chosen):
-        raise ContextasmError("--undo", "undoes the whole last application", "give no other option with it")
+        raise ContextasmError("--undo", "undoes the whole last --apply", "leave out the other options")
     if chosen[1:]:
         raise ContextasmError("tidy", f"{chosen[0]} and {chosen[1]} contradict each other", "give one of them")
     if flags.apply and not chosen:
-        hint = "give the ids of actions, or --safe, or --all; `ctxasm tidy` shows the plan"
-        raise ContextasmError("--apply", "names no action", hint)
+        hint = "give ids of actions, --safe or --all; `ctxasm tidy` shows the plan"
+        raise ContextasmError("--apply", "no action is named", hint)
 
 
 def _write_metrics(
@@ -173,8 +173,8 @@ def _advice(actions: Sequence[Action]) -> str:
         return f"ctxasm: {count} for you to decide" if actions else "ctxasm: there is nothing to do"
     safe = sum(not action.needs_approval for action in todo)
     return (
-        f"ctxasm: {_action_count(len(todo))}, {len(todo) - safe} to be approved; nothing has changed; "
-        "`ctxasm tidy --apply ID ...` does some, `--apply --safe` all without approval, `--apply --all` all"
+        f"ctxasm: {_action_count(len(todo))}, of which {len(todo) - safe} need approval; nothing has changed: "
+        "apply some with `ctxasm tidy --apply ID ...`, those without approval with `--safe`, or all with `--all`"
     )
 
 

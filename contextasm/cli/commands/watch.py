@@ -37,7 +37,7 @@ def watch(
     *,
     output: Annotated[Text, Flag("Keep this file up to date.", "FILE", "-o")] = None,
     into: Annotated[Texts, Flag("Keep the managed block of this file up to date; repeatable.", "FILE")] = (),
-    command: Annotated[Text, Flag("Run this in a shell after each change of a file.", "CMD", "--exec")] = None,
+    command: Annotated[Text, Flag("Run this shell command if an output file changes.", "CMD", "--exec")] = None,
     metrics: Annotated[Text, Flag("Write metrics of each build to this Prometheus text file.", "FILE")] = None,
     poll: Annotated[float | None, Flag("Scan the files at this interval instead of using events.", "SECONDS")] = None,
     locked: LockedOption = False,
@@ -45,9 +45,9 @@ def watch(
     quiet: QuietOption = False,
     verbose: Annotated[bool, Flag("Print the reason and the time of each build.", names="-v")] = False,
 ) -> int:
-    """Build, and build again whenever an input of the build changes, until interrupted.
+    """Build, and build again after each change of an input, until interrupted.
 
-    The files are written only if their content changes. After an error they stay as they are, and the watch goes on.
+    A file is written only if its content changes. After an error, all files stay as they are, and the watch continues.
     """
     collect_garbage()
     taken: list[str] = []
@@ -72,7 +72,7 @@ def _output_files(
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
     if output is not None or into:
         return output_files(output, into, metrics=metrics)
-    raise ContextasmError("ctxasm watch", "no file to keep up to date is named", "name it with -o FILE or --into FILE")
+    raise ContextasmError("ctxasm watch", "no file is named", "name one with -o FILE or --into FILE")
 
 
 def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str], *, locked: bool) -> WatchSpec:
@@ -90,7 +90,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
         job = prepare_build(options, process, disk, counters, targets=targets)
         if job.build.profile.fits:
             if not all(target.managed or target.kind in REPORTS for target in targets):
-                raise ContextasmError("-o", "the profile writes a block of a file", "name the file with --into FILE")
+                raise ContextasmError("-o", "the profile writes a managed block", "name its file with --into FILE")
             job = within_limits(job, targets)
         job = without_known(job, targets, quiet=True)
         taken[:] = [job.taken] if job.taken else []
@@ -141,7 +141,7 @@ class _Messages:
     def ready(self) -> None:
         """Write that the first build is done, and that changes are seen from now on."""
         if not self._quiet:
-            write_stderr(f"ctxasm: watching {self._root}; Ctrl-C ends it")
+            write_stderr(f"ctxasm: watching {self._root}; press Ctrl-C to stop")
 
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""

@@ -58,12 +58,12 @@ class Options(NamedTuple):
     topic: Annotated[Text, Flag("The topic of the conversation (-: from standard input).", "TEXT")] = None
     entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
     profile: Annotated[
-        Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed="profile")
+        Text, Flag("The profile (default: the one that fits the files).", "NAME|FILE", "-p", completed="profile")
     ] = None
-    budget: Annotated[Text, Flag("Most tokens of the document, such as 8k (default: by profile).", "N", "-b")] = None
+    budget: Annotated[Text, Flag("The token budget, such as 8k (default: that of the profile).", "N", "-b")] = None
     tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed="tokenizer")] = None
     date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
-    tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
+    tz: Annotated[Text, Flag("The time zone of today's date, such as Europe/Berlin.", "ZONE")] = None
     layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer", completed="limit")] = ()
     strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME", completed="strategy")] = (
         None
@@ -72,18 +72,18 @@ class Options(NamedTuple):
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID", completed="session")] = None
     history: Annotated[Text, Flag("The conversation so far, as JSON (-: from standard input).", "FILE")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
-    since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
-    event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
-    entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
-    task: Annotated[Text, Flag("Only events of this task.", "ID", completed="task")] = None
-    exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB", completed="memory")] = ()
+    since: Annotated[Text, Flag("Leave out entries before this ISO date or time (UTC by default).", "DAY")] = None
+    event_types: Annotated[Texts, Flag("Show only events of this type; repeatable.", "TYPE", "--event-type")] = ()
+    entity_types: Annotated[Texts, Flag("Show only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
+    task: Annotated[Text, Flag("Show only events of this task.", "ID", completed="task")] = None
+    exclude: Annotated[
+        Texts, Flag("Leave out fragments with this id, or these files; repeatable.", "ID|GLOB", completed="memory")
+    ] = ()
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
-    show_expired: Annotated[bool, Flag("Also show memories that are expired or not valid yet, each with a label.")] = (
-        False
-    )
-    detail: Annotated[Text, Flag("Detail: macro, micro, atomic, or adaptive (the most that fits).", "LEVEL")] = None
-    min_score: Annotated[Text, Flag("Leave out fragments that score below X (0 to 1).", "N")] = None
-    deadline: Annotated[Text, Flag("Leave out layers that do not answer within MS milliseconds.", "MS")] = None
+    show_expired: Annotated[bool, Flag("Also show memories that are expired or not valid yet, with a label.")] = False
+    detail: Annotated[Text, Flag("The detail: macro, micro, atomic, or adaptive (most that fits).", "LEVEL")] = None
+    min_score: Annotated[Text, Flag("Leave out fragments with a score below N (0 to 1).", "N")] = None
+    deadline: Annotated[Text, Flag("Leave out layers that take longer than MS milliseconds.", "MS")] = None
     additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
@@ -96,10 +96,12 @@ class Options(NamedTuple):
             completed="format",
         ),
     ] = None
-    privacy: Annotated[Text, Flag("Secrets: mask (default), drop texts that have one, or off.", "MODE")] = None
-    audience: Annotated[Text, Flag("personal, or shared, without private text.", "NAME", completed="audience")] = None
-    offline: Annotated[bool, Flag("Ask no server: read the shared store's replica as it is.")] = False
-    workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
+    privacy: Annotated[Text, Flag("Treatment of secrets: mask (default), drop (the whole text) or off.", "MODE")] = None
+    audience: Annotated[
+        Text, Flag("Who may read the output: personal, or shared (no private text).", "NAME", completed="audience")
+    ] = None
+    offline: Annotated[bool, Flag("Contact no server; read the shared memories from the local replica.")] = False
+    workspace: Annotated[Text, Flag("The workspace (default: this folder, or the nearest above).", "DIR", "-w")] = None
 
 
 class ProcessEnvironment(NamedTuple):
@@ -118,7 +120,7 @@ def parse_deadline(deadline: str | None) -> float | None:
     # Python reads no number of over 4,300 digits.
     if not deadline.isdecimal() or not 0 < int(deadline[:20]) <= values.LARGEST:
         raise ContextasmError(
-            "--deadline", f"{deadline[:20]} is not a number of milliseconds", "give one above 0, such as 500"
+            "--deadline", f"{deadline[:20]} is not a number of milliseconds", "give a number above 0, such as 500"
         )
     return int(deadline) / 1000
 

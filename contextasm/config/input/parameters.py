@@ -108,7 +108,7 @@ def parse_number(value: object, name: str) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _refused(value, name, "a number")
     if not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:  # Python writes no number of over 4,300 digits
-        raise ContextasmError(name, "the number is out of range", f"give one up to {LARGEST_NUMBER}")
+        raise ContextasmError(name, "the number is out of range", f"give a number up to {LARGEST_NUMBER}")
     return str(int(value)) if value == int(value) else str(float(value))
 
 
@@ -117,7 +117,7 @@ def parse_count(value: object, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _refused(value, name, "a whole number")
     if not 1 <= value <= LARGEST:
-        raise ContextasmError(name, "the number is out of range", f"give 1 to {LARGEST}")
+        raise ContextasmError(name, "the number is out of range", f"give a number from 1 to {LARGEST}")
     return int(value)
 
 
@@ -139,7 +139,7 @@ def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
         raise _refused(value, name, "a mapping, such as {'NAME': 'VALUE'}")
     pairs = [(parse_text(key, name), item) for key, item in value.items()]
     if any(not key or "=" in key for key, _ in pairs):
-        raise ContextasmError(name, "has a name that is empty or has a `=` in it", "give another name")
+        raise ContextasmError(name, "has an empty name, or a name with `=`", "give another name")
     return tuple(f"{key}={parse_number(item, f'{name}: {key}')}" for key, item in pairs)
 
 
@@ -154,7 +154,7 @@ def _parse_history(value: object, name: str) -> str:
     try:
         return parse_text(json.dumps([*islice(value, MAX_ITEMS)]), name)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _refused(value, name, "a list of messages as JSON has them") from error
+        raise _refused(value, name, "a list of messages, as in JSON") from error
 
 
 _PARSERS_BY_FORM: Mapping[object, Callable[[object, str], Any]] = {None: parse_text, (): parse_texts, False: parse_flag}
@@ -188,7 +188,7 @@ def options_of_parameters(given: Mapping[str, Any]) -> Options:
         near = nearest(unknown, Options._fields)
         guess = f"did you mean {near}? " if near else ""
         known = list_names(Options._fields)
-        raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(there are: {known})")
+        raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(available: {known})")
     values = [(name, value) for name, value in given.items() if value is not None]
     return Options(**{name: _PARSERS[name](value, name) for name, value in values})
 
@@ -200,7 +200,7 @@ def _several(value: object, name: str, parse: Callable[[object, str], str], want
         raise _refused(value, name, wanted)
     parsed = tuple(parse(item, name) for item in islice(value, MAX_ITEMS + 1))
     if len(parsed) > MAX_ITEMS:
-        raise ContextasmError(name, f"has more than {MAX_ITEMS:,} values", "give fewer; a generator may never end")
+        raise ContextasmError(name, f"has more than {MAX_ITEMS:,} values", "give fewer values")
     return tuple(sorted(parsed)) if isinstance(value, set | frozenset) else parsed
 
 

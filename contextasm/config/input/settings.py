@@ -77,7 +77,7 @@ def load_settings_file(workspace: Workspace) -> YamlMapping:
 
     Raises `ContextasmError` for a file that can't be read, and for an unknown key.
     """
-    document = document_at(workspace, FILE, "make it a file that can be read")
+    document = document_at(workspace, FILE, "replace it with a readable file")
     if document is None:
         return YamlMapping(FILE, 1)
     table = load_mapping(document.data, FILE)
@@ -123,5 +123,5 @@ def _source_date_epoch_day(seconds: str) -> date:
     try:
         return datetime.fromtimestamp(int(seconds), UTC).date()
     except (ValueError, OverflowError, OSError) as error:
-        hint = "give seconds since 1970, or unset it"
+        hint = "give the seconds since 1970, or unset it"
         raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is not a time", hint) from error

@@ -48,7 +48,7 @@ def parse_tokens(value: object, where: str) -> int:
     if tokens > LARGEST:
         raise ContextasmError(where, f"{value} is too large", f"give a number of tokens up to {LARGEST}")
     if tokens < 0 or tokens != int(tokens):
-        raise ContextasmError(where, f"{value} is not a number of tokens", "give one such as 4000 or 4k")
+        raise ContextasmError(where, f"`{value}` is not a number of tokens", "give a number such as 4000 or 4k")
     return int(tokens)
 
 
@@ -71,7 +71,7 @@ def wrong_number(value: object, where: str, kind: str, hint: str) -> ContextasmE
     """The error of a value that is not a number of this kind; the hint for a number in quotes is to leave them out."""
     if isinstance(value, str) and value[-1:].isdigit():
         return ContextasmError(where, f'"{value}" is not {kind}', f"{hint}, without quotes")
-    return ContextasmError(where, f"{value} is not {kind}", hint)
+    return ContextasmError(where, f"`{value}` is not {kind}", hint)
 
 
 def parse_number(value: object, where: str) -> float:
@@ -88,13 +88,13 @@ def parse_whole(value: object, where: str) -> int:
     parse_number(value, where)
     if isinstance(value, int):
         return value
-    raise ContextasmError(where, f"expected a whole number, found {value}", "write it without a fraction")
+    raise ContextasmError(where, f"expected a whole number, found {value}", "write the number without a fraction")
 
 
 def parse_count(value: object, where: str) -> int:
     """A whole number, 0 or more."""
     if not is_number(value, 0, LARGEST) or not isinstance(value, int):
-        raise wrong_number(value, where, "a whole number", "give 0 or more")
+        raise wrong_number(value, where, "a whole number of 0 or more", "give one such as 5")
     return value
 
 
@@ -105,27 +105,27 @@ def parse_percent(value: object, where: str) -> float | None:
     if not is_number(value, 0, 100):
         raise wrong_number(value, where, "a percentage", "give a number from 0 to 100")
     if 0 < value <= 1:
-        raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
+        raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give one above 1")
     return float(value)
 
 
 def parse_fraction(value: object, where: str) -> float:
     """A number from 0 to 1."""
     if not is_number(value, 0, 1):
-        raise wrong_number(value, where, "a share", "give a number from 0 to 1")
+        raise wrong_number(value, where, "a share from 0 to 1", "give a number such as 0.5")
     return float(value)
 
 
 def parse_weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
     """The weight of each part of a score, such as `{similarity: 0.5, importance: 0.3, recency: 0.2}`."""
     if not isinstance(value, dict):
-        raise ContextasmError(where, f"{value} names no weights", "write {NAME: WEIGHT, ...}")
+        raise ContextasmError(where, f"`{value}` names no weights", "write {NAME: WEIGHT, ...}")
     for part in value:
         require_known(part, SCORE_PARTS, where, "part of a score")
     weights = tuple((part, parse_fraction(value[part], f"{where}: {part}")) for part in SCORE_PARTS if part in value)
     total = sum(weight for _, weight in weights)
     if abs(total - 1) > 1e-9:
-        raise ContextasmError(where, f"the weights add up to {round(total, 9):g}", "have them add up to 1")
+        raise ContextasmError(where, f"the weights add up to {round(total, 9):g}", "make them add up to 1")
     return weights
 
 
@@ -134,7 +134,7 @@ def by_name(parse: Callable[[object, str], T]) -> Callable[[object, str], tuple[
 
     def parse_pairs(value: object, where: str) -> tuple[tuple[str, T], ...]:
         if not isinstance(value, dict):
-            raise ContextasmError(where, f"{value} is not a mapping", "write {NAME: VALUE, ...}")
+            raise ContextasmError(where, f"`{value}` is not a mapping", "write {NAME: VALUE, ...}")
         return tuple((name, parse(item, f"{where}: {name}")) for name, item in value.items())
 
     return parse_pairs
@@ -158,7 +158,7 @@ def parse_word(value: object, where: str) -> str:
 def parse_flag(value: object, where: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise ContextasmError(where, f"{value} is neither true nor false", "write true or false")
+        raise ContextasmError(where, f"`{value}` is neither true nor false", "write true or false")
     return value
 
 
@@ -180,10 +180,10 @@ def parse_scalar(value: object, where: str) -> str:
         return str(value).lower()
     if not isinstance(value, str | int | float):
         what = f"expected text, found {describe_value(value)}"
-        raise ContextasmError(where, what, "write one value, in quotes if need be")
+        raise ContextasmError(where, what, "write one value, in quotes if necessary")
     text = str(value)
     if not text.strip():
-        raise ContextasmError(where, "an empty value", "give it one, or leave the line out")
+        raise ContextasmError(where, "the value is empty", "give a value, or leave the line out")
     return text
 
 
@@ -210,10 +210,10 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
     if name in known:
         return name
     names = list_names(known)
-    hint = f"choose one of: {names}" if known else "leave it out: no names are known"
+    hint = f"choose one of: {names}" if known else f"leave it out; no {kind} is defined"
     if meant := suggestion(name, known, kind):
-        hint = f"{meant}{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
-    raise ContextasmError(where, f"unknown {kind} {name}", hint)
+        hint = f"{meant}{f' (available: {names})' if len(known) <= _FEW_NAMES else ''}"
+    raise ContextasmError(where, f"unknown {kind} `{name}`", hint)
 
 
 @cache
@@ -237,7 +237,7 @@ def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.0)
     return f"did you mean {near}?" if near else ""
 
 
-NAME_HINT = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
+NAME_HINT = "use letters, digits, `.`, `_` and `-`, and do not begin with `.`"
 
 LONGEST_NAME = 255
 """Bytes of the name of a folder; usual file systems have no longer ones."""
@@ -251,11 +251,9 @@ def is_name(text: str) -> bool:
 def parse_name(value: object, where: str) -> str:
     """The name of an agent or team: one path component (docs/architecture.md, Workspace); empty for none."""
     if isinstance(value, str) and len(value.encode(errors="surrogateescape")) > LONGEST_NAME:
-        raise ContextasmError(
-            where, f"{shown_name(value)} is too long a name", f"give one of {LONGEST_NAME} bytes at most"
-        )
+        raise ContextasmError(where, f"the name {shown_name(value)} is too long", f"use at most {LONGEST_NAME} bytes")
     if not isinstance(value, str | int) or isinstance(value, bool) or (value and not is_name(str(value))):
-        raise ContextasmError(where, f"{shown_name(str(value))} can't be a name", NAME_HINT)
+        raise ContextasmError(where, f"`{shown_name(str(value))}` can't be a name", NAME_HINT)
     return str(value)
 
 
@@ -263,10 +261,10 @@ def parse_day(value: object, where: str) -> date:
     """A date, YYYY-MM-DD."""
     day = parse_date(value) if isinstance(value, str) else None
     if day is None:
-        hint = "give it as YYYY-MM-DD, such as 2025-03-14"
+        hint = "write it as YYYY-MM-DD, such as 2025-03-14"
         if isinstance(value, str) and is_date_form(value):
             hint = _missing_day_words(int(value[:4]), int(value[5:7]))
-        raise ContextasmError(where, f"{value} is not a date", hint)
+        raise ContextasmError(where, f"`{value}` is not a date", hint)
     return day
 
 
@@ -294,14 +292,14 @@ def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
     paths = parse_texts(value, where)
     for path in paths:
         if len(path) > LONGEST_PATH:
-            raise ContextasmError(where, f"a path of {len(path):,} characters", f"keep it to {LONGEST_PATH:,}")
+            raise ContextasmError(where, f"the path has {len(path):,} characters", f"use at most {LONGEST_PATH:,}")
         plain = posixpath.normpath(path.replace("\\", "/")) if path else ""
         if path.startswith(("/", "\\", "~")) or plain in {"", ".", ".."} or plain.startswith("../"):
             raise ContextasmError(
-                where, f"{path} is not a path inside the workspace", "give it relative to the workspace"
+                where, f"`{path}` is not a path inside the workspace", "write it relative to the workspace"
             )
         if path != plain:
-            raise ContextasmError(where, f"{path} is an odd spelling of {plain}", f"write {plain}")
+            raise ContextasmError(where, f"`{path}` is not in its shortest form", f"write {plain}")
     return paths
 
 
@@ -313,7 +311,7 @@ def parse_command(value: object, where: str) -> tuple[str, ...]:
         try:
             words = tuple(shlex.split(value))
         except ValueError as error:
-            raise ContextasmError(where, f"{value} ends inside quotes", "close them, or write a list") from error
+            raise ContextasmError(where, f"`{value}` ends inside quotes", "close them, or write a list") from error
     else:
         words = parse_texts([] if value is None else value, where)
     if not words or not words[0] or any("\0" in word for word in words):

@@ -77,7 +77,7 @@ class YamlSequence(list[object]):
         self.lines: list[int] = []
 
 
-def parse_mapping(value: object, where: str, hint: str = "write `key: value` lines") -> YamlMapping:
+def parse_mapping(value: object, where: str, hint: str = "write lines of the form `key: value`") -> YamlMapping:
     """A mapping. Raises `ContextasmError` for any other value."""
     if not isinstance(value, YamlMapping):
         raise ContextasmError(where, f"expected a mapping, found {describe_value(value)}", hint)
@@ -97,7 +97,7 @@ def parse_fields(value: object, where: str, kind: type, hint: str) -> dict[str, 
 def parse_sequence(value: object, where: str) -> YamlSequence:
     """A list. Raises `ContextasmError` for any other value."""
     if not isinstance(value, YamlSequence):
-        raise ContextasmError(where, f"expected a list, found {describe_value(value)}", "put `- ` before each item")
+        raise ContextasmError(where, f"expected a list, found {describe_value(value)}", "write `- ` before each item")
     return value
 
 
@@ -107,7 +107,7 @@ def load_mapping(text: str | bytes, path: str) -> YamlMapping:
     if value is None:
         return YamlMapping(path, 1)
     if not isinstance(value, YamlMapping):
-        raise ContextasmError(f"{path}:1", "holds no keys", "write `key: value` lines")
+        raise ContextasmError(f"{path}:1", "holds no keys", "write lines of the form `key: value`")
     return value
 
 
@@ -119,7 +119,7 @@ def load_config(text: str | bytes, path: str) -> object:
     hidden: list[Hidden] = []
     value = clean_value(load_yaml(text, path, MAX_CONFIG), CLEAN, 1, hidden)
     if found := next((run for run in hidden if run.kind != "blank"), None):
-        raise ContextasmError(f"{path}:{found.line}", f"a value holds {hidden_words(found)}", "delete it")
+        raise ContextasmError(f"{path}:{found.line}", f"holds {hidden_words(found)} in a value", "delete it")
     return value
 
 
@@ -156,9 +156,9 @@ def _syntax_error(error: YAMLError, text: str | bytes, path: str) -> ContextasmE
         data = text.encode("utf-8", "replace") if isinstance(text, str) else text
         line = data.count(b"\n", 0, position) + 1
         column = position - data.rfind(b"\n", 0, position)
-        what = ": a byte or character that YAML does not have"
+        what = ": YAML does not allow this byte or character"
     if "nesting depth" in what:  # libyaml's own limit, which it reaches before it gives an event
-        return ContextasmError(f"{path}:{line}", "nested too deeply", f"keep to {DEEPEST} levels")
+        return ContextasmError(f"{path}:{line}", "nested too deeply", f"use at most {DEEPEST} levels")
     return ContextasmError(f"{path}:{line}", f"not valid YAML at column {column}{what}", "correct this line")
 
 
@@ -181,7 +181,7 @@ class _EventReader:
         self._next()
         event = self._next()
         if type(event) is not StreamEndEvent:
-            self._refuse(event, "a second YAML document begins here", "keep only one in a file")
+            self._refuse(event, "a second YAML document begins here", "keep only one document in a file")
         return value
 
     def _value(self, event: Any, levels: int) -> object:
@@ -190,7 +190,7 @@ class _EventReader:
         if type(event) is ScalarEvent:
             return self._scalar(event)
         if not levels:
-            self._refuse(event, "nested too deeply", f"keep to {DEEPEST} levels")
+            self._refuse(event, "nested too deeply", f"use at most {DEEPEST} levels")
         return self._mapping(event, levels - 1) if type(event) is MappingStartEvent else self._sequence(levels - 1)
 
     def _sequence(self, levels: int) -> YamlSequence:
@@ -205,7 +205,7 @@ class _EventReader:
         while type(event := self._next()) is not MappingEndEvent:
             key = self._key(event)
             if key in mapping:
-                self._refuse(event, f"duplicate key {key}, first in line {mapping.lines[key]}", "keep one of them")
+                self._refuse(event, f"the key {key} is already in line {mapping.lines[key]}", "keep one of them")
             mapping.lines[key] = event.start_mark.line + 1
             mapping[key] = self._value(self._next(), levels)
         return mapping
@@ -214,12 +214,12 @@ class _EventReader:
         if event.anchor is not None or event.tag is not None:
             self._refuse_mark(event)
         if type(event) is not ScalarEvent:
-            self._refuse(event, "a list or a mapping as a key", "write a word before the `:`")
+            self._refuse(event, "the key is a list or a mapping", "write a word as the key")
         key = self._scalar(event)
         if not isinstance(key, str):
-            self._refuse(event, "this key is not a word", "put it in quotes")
+            self._refuse(event, "the key is not a word", "put it in quotes")
         if key == "<<" and event.implicit[0]:
-            self._refuse(event, "unsupported merge key <<", "write the keys out")
+            self._refuse(event, "the merge key `<<` is not supported", "write out the keys")
         return key
 
     def _scalar(self, event: Any) -> object:
@@ -230,7 +230,7 @@ class _EventReader:
             if text[0] in _NUMBER_STARTS and (kind := _number_type(text)):
                 return self._number(event, kind)
         elif not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            self._refuse(event, "an escape for half a character", "write the character itself")
+            self._refuse(event, "holds an escape for half a character", "write the character itself")
         return text
 
     def _number(self, event: Any, kind: type[float]) -> float:
@@ -239,15 +239,15 @@ class _EventReader:
         except ValueError:
             number = inf
         if abs(number) == inf:
-            self._refuse(event, f"a number of {len(event.value)} digits", "write a shorter one, or put it in quotes")
+            self._refuse(event, f"a number has {len(event.value)} digits", "shorten it, or put it in quotes")
         return number
 
     def _refuse_mark(self, event: Any) -> NoReturn:
         if type(event) is AliasEvent:
-            self._refuse(event, "unsupported alias (*)", "write the value out")
+            self._refuse(event, "an alias (*) is not supported", "write out the value")
         if event.anchor is not None:
-            self._refuse(event, "unsupported anchor (&)", "write the value out in each place")
-        self._refuse(event, "unsupported tag (!)", "leave it out, or put the value in quotes")
+            self._refuse(event, "an anchor (&) is not supported", "write out the value in each place")
+        self._refuse(event, "a tag (!) is not supported", "remove it, or put the value in quotes")
 
     def _refuse(self, event: Any, what: str, hint: str) -> NoReturn:
         raise ContextasmError(f"{self._path}:{event.start_mark.line + 1}", what, hint)

@@ -22,10 +22,10 @@ def _url(value: object, where: str) -> str:
     except ValueError:
         is_address = False
     if not is_address or re.search(r"[^!-~]", url):
-        hint = "give one such as http://localhost:11434/v1/embeddings"
+        hint = "give an address such as http://localhost:11434/v1/embeddings"
         raise ContextasmError(where, f"{url} is not an http or https address", hint)
     if parts.username is not None or parts.fragment:
-        raise ContextasmError(where, "the address holds more than host, path and query", "use key_env for a key")
+        raise ContextasmError(where, "the address holds more than host, path and query", "name a key with `key_env`")
     return url
 
 
@@ -34,14 +34,14 @@ def _variable(value: object, where: str) -> str:
     name = values.parse_text(value, where)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         # Not shown: it may be the key itself.
-        raise ContextasmError(where, "this is not the name of a variable", "put the key into one, and name that here")
+        raise ContextasmError(where, "this is not the name of a variable", "put the key into a variable, and name that")
     return name
 
 
 def _word(value: object, where: str) -> str:
     word = values.parse_text(value, where)
     if not word.strip() or "\0" in word:
-        raise ContextasmError(where, "is empty", "name one, or leave the key out")
+        raise ContextasmError(where, "is empty", "give a value, or leave the key out")
     return word
 
 
@@ -50,9 +50,9 @@ def _searched(value: object, where: str) -> tuple[str, ...]:
     words = values.parse_texts(value, where)
     known = ", ".join(EMBEDDABLE)
     if unknown := [word for word in words if word not in EMBEDDABLE]:
-        raise ContextasmError(where, f"{unknown[0]} can't be compared by meaning", f"write some of {known}")
+        raise ContextasmError(where, f"{unknown[0]} can't be compared by meaning", f"choose from {known}")
     if not words:
-        raise ContextasmError(where, "is empty", f"write some of {known}, or take `embedder` out")
+        raise ContextasmError(where, "is empty", f"choose from {known}, or remove `embedder`")
     return tuple(word for word in EMBEDDABLE if word in words)
 
 
@@ -74,15 +74,15 @@ COMMON: Mapping[str, ParseValue] = {
 def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     """The embedder that the file configures. Raises `ContextasmError` for anything that can't be used."""
     where = f"{file.where('embedder')}: embedder"
-    hint = f"write one of {', '.join(KINDS)} under it"
+    hint = f"write exactly one of {', '.join(KINDS)} under it"
     table = parse_mapping(file["embedder"], where, hint)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
         table.refuse_unknown((*{key for keys in KINDS.values() for key in keys}, *COMMON))
-        raise ContextasmError(where, f"{' and '.join(kinds) or 'nothing'} makes the vectors", hint)
+        raise ContextasmError(where, f"{' and '.join(kinds) or 'no key'} makes the vectors", hint)
     checked = table.parsed({**KINDS[kinds[0]], **COMMON})
     if kinds[0] == "url" and "model" not in checked:
-        raise ContextasmError(where, "no model is named", "add `model:`, as the server calls it")
+        raise ContextasmError(where, "no model is named", "add `model:` with the server's name of the model")
     searched = checked.pop("for", EMBEDDABLE[:1])
     return EmbedderConfig(kinds[0], file.lines["embedder"], **checked, searched=searched)
 

@@ -34,7 +34,7 @@ def agent_settings(settings_file: YamlMapping, agent_type: str) -> Mapping[str, 
 
 
 def _parse_types(value: object, where: str) -> Mapping[str, Mapping[str, Setting] | None]:
-    table = parse_mapping(value, where, "write a type and what it gets, such as `Explore: none`")
+    table = parse_mapping(value, where, "write a type of agent and its context, such as `Explore: none`")
     return {name: _parse_type(table[name], f"{table.where(name)}: {name}", table.where(name)) for name in table}
 
 

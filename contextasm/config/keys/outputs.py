@@ -36,7 +36,7 @@ def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
     if entries is None:
         return ()
     if not isinstance(entries, list) or not all(isinstance(entry, YamlMapping) for entry in entries):
-        hint = "write `- file: FILE`, and below it what the file is built with"
+        hint = "write `- file: FILE`, and the options of the build below it"
         raise ContextasmError(f"{table.where('outputs')}: outputs", "is not a list of files", hint)
     return tuple(map(_parse_output, entries))
 
@@ -65,7 +65,7 @@ def sharing_option(settings_file: YamlMapping, root: str, targets: Sequence[Outp
 def _parse_output(table: YamlMapping) -> Output:
     table.parsed(OUTPUT_KEYS)
     if "file" not in table:
-        raise ContextasmError(table.where(), "an output without a file", "add `file:`, such as CONTEXT.md")
+        raise ContextasmError(table.where(), "the output has no file", "add `file:`, such as CONTEXT.md")
     words = tuple((key, str(table[key])) for key in OUTPUT_SETTINGS if table.get(key) is not None)
     return Output(str(table["file"]), table.line, words)
 

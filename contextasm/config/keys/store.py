@@ -15,7 +15,7 @@ from contextasm.model import ContextasmError
 from contextasm.workspace.store.connection import STORE_KEYS, StoreConfig
 from contextasm.workspace.store.writing import StoredMemories
 
-_EXAMPLE = "give one such as postgresql://db.example/agents"
+_EXAMPLE = "give an address such as postgresql://db.example/agents"
 
 _FORMS: Mapping[str, str] = {
     "host": r"[A-Za-z0-9][A-Za-z0-9.-]*|[0-9A-Fa-f:]+(?:%[A-Za-z0-9]+)?",
@@ -40,7 +40,7 @@ def _parse_address(value: object, where: str) -> Mapping[str, str]:
     except ValueError:
         parts, fault = {}, "is not the address of a database"
     if fault and _holds_password(value):
-        hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
+        hint = "remove it, and give it in ~/.pgpass, PGPASSWORD or PGSERVICE"
         raise ContextasmError(where, "the address holds a password", hint)
     if fault:
         raise ContextasmError(where, fault, _EXAMPLE)
@@ -67,7 +67,7 @@ def _address_parts(url: str) -> tuple[dict[str, str], str]:
     pairs += parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
     for key, text in pairs:
         if key not in STORE_KEYS:
-            return {}, "the address has another part than " + ", ".join(STORE_KEYS)
+            return {}, "the address has a part other than " + ", ".join(STORE_KEYS)
         if not re.fullmatch(_FORMS[key], text):
             return {}, f"the {key} of the address can't be used"
     parts = dict(pairs)
@@ -92,7 +92,7 @@ def _parse_owners(value: object, where: str) -> tuple[str, ...]:
         kind, _, name = owner.partition("/")
         if kind not in {"agents", "teams"} or not values.is_name(name):
             shown = owner if re.fullmatch(r"[\w./ -]+", owner) else "an owner"  # no address, which may hold a password
-            raise ContextasmError(where, f"{shown} is not an owner of memories", "write teams/NAME or agents/NAME")
+            raise ContextasmError(where, f"`{shown}` is not an owner of memories", "write teams/NAME or agents/NAME")
     if len(set(owners)) < len(owners) or not owners:
         what = "an owner is named twice" if owners else "names no owner"
         raise ContextasmError(where, what, "name each owner once, such as [teams/q1]")
@@ -104,7 +104,7 @@ def _parse_age(value: object, where: str) -> float:
     match = _DURATION.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
     seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else -1.0
     if not 0 <= seconds <= _LONGEST_AGE:
-        raise ContextasmError(where, "is not a time up to a week", "write one such as 5s")
+        raise ContextasmError(where, "is not a time of at most a week", "write a time such as 5s")
     return seconds
 
 

@@ -24,7 +24,7 @@ def is_trusted(root: str, environment: Mapping[str, str]) -> bool:
     folders = [folder for folder in environment.get(TRUST_VARIABLE, "").split(os.pathsep) if folder]
     for folder in folders:
         if not os.path.isabs(folder):
-            hint = f"name workspaces in full, such as {root}"
+            hint = f"write full paths of workspaces, such as {root}"
             raise ContextasmError(TRUST_VARIABLE, f"{folder} is not an absolute path", hint)
     return root in map(real_path, folders)
 
@@ -32,5 +32,5 @@ def is_trusted(root: str, environment: Mapping[str, str]) -> bool:
 def trust_advice(root: str) -> str:
     """The words of a message that say how the person trusts the workspace."""
     if os.pathsep in root:
-        return f"a path with `{os.pathsep}` can't be trusted: move {root}"
+        return f"move {root}, because a path with `{os.pathsep}` can't be trusted"
     return f"to trust this workspace, set {TRUST_VARIABLE}={shlex.quote(root)}"

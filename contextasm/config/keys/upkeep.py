@@ -75,7 +75,7 @@ def parse_retention(value: object, where: str) -> tuple[RetentionPolicy, ...]:
 
     Raises `ContextasmError` for an unknown key or a value that can't be used.
     """
-    table = parse_mapping(value, where, "write a name, such as `docs:`, and its policy under it")
+    table = parse_mapping(value, where, "write the name of a policy, such as `docs:`, and its keys under it")
     return tuple(_parse_policy(name, table) for name in table)
 
 
@@ -85,13 +85,13 @@ def _parse_policy(name: str, retention: YamlMapping) -> RetentionPolicy:
     table = parse_mapping(retention[name], where, hint)
     policy = RetentionPolicy(name, retention.lines[name], **parse_fields(table, where, RetentionPolicy, hint))
     if not policy.files and not policy.types:
-        raise ContextasmError(where, "it names no files", "add `files: PATTERN`, or `types:` for types of memories")
+        raise ContextasmError(where, "names no files", "add `files: PATTERN`, or `types:` to name types of memories")
     if not policy.compress and not policy.evict:
         what = "has no effect: it neither compresses nor evicts"
         raise ContextasmError(where, what, "add `evict: {max_kb: 500}` or `compress: {after_days: 12}`")
     if policy.types and policy.compress:
         what = "memories have no shorter form, so `compress` has no effect on them"
-        raise ContextasmError(f"{table.where('compress')}: compress", what, "take it away; `evict` moves memories")
+        raise ContextasmError(f"{table.where('compress')}: compress", what, "remove it; `evict` moves memories")
     return policy
 
 
@@ -105,25 +105,25 @@ def _parse_pin(value: object, where: str) -> PinPolicy:
 def _parse_compress(value: object, where: str) -> CompressPolicy:
     compress = CompressPolicy(**parse_fields(value, where, CompressPolicy, "write `after_days: 12` under it"))
     if not compress.uses_below:
-        what = "no item has fewer than 0 uses, so nothing is ever compressed"
+        what = "no item has fewer than 0 uses, so nothing would be compressed"
         raise ContextasmError(f"{where}: uses_below", what, "give 1 or more")
     if not 0 < compress.ratio < 1:
-        what = f"{compress.ratio:g} is not a ratio of a shorter text to the full one"
-        raise ContextasmError(f"{where}: ratio", what, "give one above 0 and below 1, such as 0.8")
+        what = f"{compress.ratio:g} is not between 0 and 1"
+        raise ContextasmError(f"{where}: ratio", what, "give a number such as 0.8")
     return compress
 
 
 def _parse_evict(value: object, where: str) -> EvictPolicy:
     evict = parse_fields(value, where, EvictPolicy, "write `max_kb: 500` under it")
     if "max_kb" not in evict:
-        raise ContextasmError(where, "evicts without a limit", "add `max_kb:`, the most kilobytes of all its items")
+        raise ContextasmError(where, "has no limit", "add `max_kb:` with the most kilobytes for all items together")
     for weight, other in (("lru", "quality"), ("quality", "lru")):
         if weight in evict:
             evict.setdefault(other, 1 - evict[weight])
     policy = EvictPolicy(**evict)
     if abs(policy.lru + policy.quality - 1) > 1e-9:
         what = f"the weights add up to {policy.lru + policy.quality:g}"
-        raise ContextasmError(where, what, "have `lru` and `quality` add up to 1")
+        raise ContextasmError(where, what, "change `lru` and `quality` so that they add up to 1")
     return policy
 
 

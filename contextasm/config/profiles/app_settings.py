@@ -52,7 +52,7 @@ def _set_layer(layer: Layer, daily: DailyFolder | None, replaced: Collection[str
 
 def _daily_folder(app: str, workspace: Folder, digests: dict[str, str]) -> DailyFolder | None:
     path = APP_FILES[app]
-    read = document_at(workspace, path, "make it a file that can be read, or take it away")
+    read = document_at(workspace, path, "replace it with a readable file, or remove it")
     if read is None:
         return None
     digests[path] = sha256(read.data).hexdigest()
@@ -60,8 +60,8 @@ def _daily_folder(app: str, workspace: Folder, digests: dict[str, str]) -> Daily
     if folder := _inside(named, path, workspace):
         values.parse_inner_paths(folder, path)
         if any(mark in folder for mark in "*?[{"):
-            what = f"the folder {folder} of daily notes has a wildcard in its name"
-            raise ContextasmError(path, what, "rename the folder, or set `path` of the layer and no `app`")
+            what = f"the name of the folder {folder} of daily notes has a wildcard"
+            raise ContextasmError(path, what, "rename the folder, or replace `app` of the layer with `path`")
     return folder, form
 
 
@@ -74,7 +74,7 @@ def _inside(named: str, path: str, workspace: Folder) -> str:
     is_absolute = named.startswith("/") and bool(folder) and not workspace.exists(folder)
     if is_absolute or folder.startswith("~") or "\\" in folder or ".." in folder.split("/"):
         what = f"the folder of daily notes, {one_line(named)}, is not inside this workspace"
-        raise ContextasmError(path, what, "choose a folder of the workspace there, such as Daily")
+        raise ContextasmError(path, what, "choose a folder of the workspace in the app, such as Daily")
     return folder
 
 

@@ -22,7 +22,7 @@ def _parse_date_forms(value: object, where: str) -> tuple[str, ...]:
     forms = values.parse_texts(value, where)
     for form in forms:
         if isinstance(fault := read_form(form), str):
-            raise ContextasmError(where, f"{form} {fault}", "write one such as YYYY_MM_DD or YYYY/MM/DD")
+            raise ContextasmError(where, f"{form} {fault}", "write a form such as YYYY_MM_DD or YYYY/MM/DD")
     return forms
 
 
@@ -107,7 +107,7 @@ LIMITED_FIELDS = ("title", "text", "files", "tags")
 """The fields of a memory that may have a limit."""
 
 
-RESERVED = {"L6": "L6 is reserved: the layers go from L5 to L7, and nothing is defined for it"}
+RESERVED = {"L6": "the id L6 is reserved"}
 """Layer ids that can't be used, with the reason."""
 
 
@@ -178,7 +178,7 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
         earlier = [*layers][: [*layers].index(name)]
         for key, others in (("start_from", layer.query.start_from), ("reserve_against", layer.limits.reserve_against)):
             for other in others:
-                values.require_known(other, earlier, f"{table.where(key)}: {key}", "layer before it")
+                values.require_known(other, earlier, f"{table.where(key)}: {key}", "earlier layer")
         _check_within(layer, {other: layers[other] for other in earlier}, table)
     _check_shares(layers.values(), where)
     return profile._replace(layers=tuple(layers.values()), disabled=tuple(sorted(disabled)))
@@ -191,16 +191,16 @@ def _check_within(layer: Layer, earlier: Mapping[str, Layer], table: YamlMapping
             raise ContextasmError(table.where(key), f"{layer.id} has no reserve", "add `reserve:`")
     if not limits.within:
         if "leaves" in table:
-            raise ContextasmError(table.where("leaves"), f"{layer.id} shares no room", "take it out, or add `within:`")
+            raise ContextasmError(table.where("leaves"), f"{layer.id} shares no tokens", "remove it, or add `within:`")
         return
-    host = earlier[values.require_known(limits.within, [*earlier], where, "layer before it")]
+    host = earlier[values.require_known(limits.within, [*earlier], where, "earlier layer")]
     if host.limits.required or host.limits.within:
-        raise ContextasmError(where, f"{host.id} has no room to share", "name a layer with a room of its own")
+        raise ContextasmError(where, f"{host.id} has no limit of its own to share", "name a layer with its own limit")
     if limits.required or limits.reserve_against:
-        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required` and `reserve_against`")
+        raise ContextasmError(where, f"{layer.id} is inside another layer", "remove `required` and `reserve_against`")
     other = next((other.id for other in earlier.values() if other.limits.within == host.id), "")
     if other:
-        raise ContextasmError(where, f"{other} shares the room of {host.id} already", "name another layer")
+        raise ContextasmError(where, f"{other} is already within {host.id}", "name another layer")
 
 
 def _check_shares(layers: Iterable[Layer], where: str) -> None:
@@ -208,8 +208,8 @@ def _check_shares(layers: Iterable[Layer], where: str) -> None:
     total = sum(shares.values())
     if total > 100:
         listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
-        what = f"the shares add up to {total:g} per cent ({listed})"
-        raise ContextasmError(where, what, f"lower some of them by {total - 100:g} in all")
+        what = f"the values of `share` add up to {total:g} per cent ({listed})"
+        raise ContextasmError(where, what, f"reduce their sum by {total - 100:g}")
 
 
 def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
@@ -222,8 +222,8 @@ def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
     if allowed is None or key in (known := [*allowed]):
         return key
     hint = values.suggestion(key, known, "layer", 0.6) or f"choose one of: {', '.join(known)}"
-    more = "" if where.startswith("--") else " (a new layer belongs into a profile with `extends:`)"
-    raise ContextasmError(where, f"unknown layer {key}", hint + more)
+    more = "" if where.startswith("--") else " (define new layers in a profile with `extends:`)"
+    raise ContextasmError(where, f"unknown layer `{key}`", hint + more)
 
 
 def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
@@ -238,14 +238,16 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
         what = f"{layer.id} has `grow`, but no `share`, `max_tokens` or `within`"
         raise ContextasmError(table.where("grow"), what, "add `share:`, `max_tokens:` or `within:`")
     if TITLE in layer.overflow.steps and not any(source.holds_memories for source in layer.query.traits):
-        raise ContextasmError(table.where("overflow"), f"{layer.id} shows no memories", f"take `{TITLE}` out of it")
+        raise ContextasmError(
+            table.where("overflow"), f"{layer.id} shows no memories", f"remove `{TITLE}` from `overflow`"
+        )
     if table.get("fallback_top") and len(layer.query.sources) == 1:
         what = f"{layer.id} has one source, so it never falls back"
-        raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")
+        raise ContextasmError(table.where("fallback_top"), what, "name two sources under `source`")
     has_no_path = not any(source.reads_files for source in layer.query.traits)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):
-            such = f" such as {next(iter(SOURCE_TRAITS))} (there are: {', '.join(SOURCE_TRAITS)})"
+            such = f" such as {next(iter(SOURCE_TRAITS))} (available: {', '.join(SOURCE_TRAITS)})"
             hint = f"add `{key}:`{such * (key == 'source')}"
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", hint)
     if len(layer.heading) not in {1, len(layer.query.paths) or 1}:

@@ -56,7 +56,7 @@ def load_profile(
     files = {} if files is None else files
     path = _profile_path(name, where, folder)
     if path in files:
-        raise ContextasmError(path, "extends itself", "take one `extends` out of the circle")
+        raise ContextasmError(path, "extends itself", "remove one `extends` from the circle")
     files[path] = b""
     files[path] = _profile_bytes(path, where, workspace)
     (parent, file), text = os.path.split(path), utf8_text(files[path], f"{where}: {path}", _READABLE)
@@ -90,11 +90,11 @@ def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any
 
         if len(layers_across(profile.layers)) < 2:
             what = "fewer than two layers rank by score and drop what does not fit"
-            hint = "give two layers `order: best` and `overflow: drop`, or take it out"
+            hint = "give two layers `order: best` and `overflow: drop`, or remove `select`"
             raise ContextasmError(f"{table.where('select')}: select", what, hint)
     if profile.fallback == CONCATENATE and not profile.min_coherence:
         where = f"{table.where('fallback')}: fallback"
-        raise ContextasmError(where, "no context is below a `min_coherence` of 0", "add `min_coherence: 0.05`")
+        raise ContextasmError(where, "has no effect, because no coherence is below 0", "add `min_coherence: 0.05`")
     return profile
 
 
@@ -138,7 +138,7 @@ KEYS: Mapping[str, ParseValue] = {
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
     "fallback": values.one_of(("none", CONCATENATE)),
-    "merge": values.some_of(MERGE_METHODS, "way to be the same"),
+    "merge": values.some_of(MERGE_METHODS, "method"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
     "remember": _parse_place(("owner", "month", "date")),
@@ -158,7 +158,7 @@ def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
     where = f"{table.where('strategies')}: strategies"
     if tables is None:
         return profile
-    hint = "write `NAME:` and below it what it changes"
+    hint = "write `NAME:`, and the keys that it changes under it"
     strategies, base = dict(profile.strategies), profile._replace(strategies=())
     for name, value in parse_mapping(tables, where, hint).items():
         changes = parse_mapping(value, where, hint)

@@ -95,7 +95,7 @@ class ProfileReader:
             unread = [each.path for each in found if isinstance(each, Document) and each.text.strip()]
             read |= {*unread}
             words += [f"{list_names(unread)} (-p {name})"] if unread else []
-        return f"also here, not read: {', '.join(words)}" if words else ""
+        return f"not read, but also here: {', '.join(words)}" if words else ""
 
     def with_all_layers(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, with the layers that are switched off."""
@@ -167,10 +167,10 @@ def limit_layers(profile: Profile, options: Options) -> Profile:
     for limit in options.layers:
         key, equals, number = limit.partition("=")
         if not equals:
-            raise ContextasmError("--layer", f"{limit} has no =", "write ID=N, such as L3=1500")
+            raise ContextasmError("--layer", f"`{limit}` has no `=`", "write ID=N, such as L3=1500")
         layer = by_id[layer_id(key, by_id, "--layer")]
         if layer.limits.required:
-            raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
+            raise ContextasmError("--layer", f"{key} is required, so it is never cut", "limit another layer")
         max_tokens = values.parse_tokens(number, f"--layer {key}")
         by_id[key] = layer._replace(limits=layer.limits.capped(max_tokens))
     return profile._replace(layers=tuple(by_id.values()))

@@ -50,19 +50,19 @@ def parse_pattern(value: object, where: str) -> str:
 
     pattern = values.parse_scalar(value, where)
     if len(pattern) > LONGEST_PATTERN:
-        raise ContextasmError(where, f"a pattern of {len(pattern)} characters", f"keep it to {LONGEST_PATTERN}")
+        raise ContextasmError(where, f"the pattern has {len(pattern)} characters", f"use at most {LONGEST_PATTERN}")
     if re.search(_VERBOSE, pattern):
-        raise ContextasmError(where, "a pattern with the flag `x`", "write it without blanks and comments")
+        raise ContextasmError(where, "the pattern has the flag `x`", "remove the flag, and blanks and comments with it")
     if re.search(_REPEATED_REPETITION, pattern):
-        hint = "take the inner `+` or `*` away: such a search can take for ever"
-        raise ContextasmError(where, "a pattern that repeats a repetition", hint)
+        hint = "remove the inner `+` or `*`, because such a search can take for ever"
+        raise ContextasmError(where, "the pattern repeats a repetition", hint)
     if _unrolled_length(pattern) > LARGEST_PATTERN:
-        raise ContextasmError(where, "a pattern that repeats too often", "make its counts smaller")
+        raise ContextasmError(where, "the pattern repeats too often", "reduce its counts")
     try:
         regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        hint = "correct it; in single quotes YAML keeps backslashes as they are"
-        raise ContextasmError(where, f"bad pattern: {error}", hint) from error
+        hint = "correct it; write backslashes in single quotes"
+        raise ContextasmError(where, f"the pattern is not valid: {error}", hint) from error
     return pattern
 
 
@@ -91,7 +91,7 @@ def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
     env = values.parse_texts(file.get("env", []), f"{file.where('env')}: env")
     rules: list[Rule] = []
     for path in workspace.list(RULE_FILES):
-        if document := document_at(workspace, path, "make it a file that can be read, or take it out of rules/"):
+        if document := document_at(workspace, path, "replace it with a readable file, or remove it from rules/"):
             rules += _rules_of_file(document.data, path, env)
     if "rules" in file:
         rules += parse_rules(file["rules"], file.path, env, file.lines["rules"])
@@ -129,8 +129,8 @@ def refuse_twins(rules: Iterable[Rule]) -> None:
     for rule in rules:
         first = by_name.setdefault(rule.name, rule)
         if first is not rule:
-            what = f"rule `{rule.name}`: the name is taken by the rule at {first.path}:{first.line}"
-            raise ContextasmError(f"{rule.path}:{rule.line}", what, "give each rule a name of its own")
+            what = f"rule `{rule.name}`: the rule at {first.path}:{first.line} has the same name"
+            raise ContextasmError(f"{rule.path}:{rule.line}", what, "give each rule its own name")
 
 
 def _items(mapping: YamlMapping, key: str) -> list[tuple[object, str]]:
@@ -159,7 +159,7 @@ def _rule(value: object, path: str, line: int, number: int, env: Collection[str]
 def _parse_rule(parts: YamlMapping, name: str, env: Collection[str]) -> Rule:
     then = _mapping(parts["then"], parts.where("then"), EFFECTS, "action") if "then" in parts else None
     if not then:
-        raise ContextasmError(parts.where(), "asks for nothing", f"give it `then:` with any of {', '.join(EFFECTS)}")
+        raise ContextasmError(parts.where(), "has no effect", f"add `then:` with any of {', '.join(EFFECTS)}")
     name = values.parse_scalar(parts.get("name", name), parts.where("name"))
     return Rule(
         name=name,
@@ -186,15 +186,15 @@ def _conditions(parts: YamlMapping, env: Collection[str]) -> Iterator[Condition]
         elif len(keys) == 1:
             yield Condition("task.text", "any_word", _words(keys, "task_contains"), line)
         else:
-            hint = "make `when` a list, one condition an item"
-            raise ContextasmError(where, "`task_contains` together with other keys", hint)
+            hint = "write each condition as an item of the list `when`"
+            raise ContextasmError(where, "`task_contains` has other keys next to it", hint)
 
 
 def _condition(keys: YamlMapping, where: str, line: int, env: Collection[str]) -> Condition:
     """A condition of `field`, `op` and `value`."""
     for key in ("field", "op"):
         if key not in keys:
-            raise ContextasmError(where, f"a condition without `{key}`", "write `{field: ..., op: ..., value: ...}`")
+            raise ContextasmError(where, f"a condition has no `{key}`", "write `{field: ..., op: ..., value: ...}`")
     field = values.parse_scalar(keys["field"], keys.where("field"))
     _check_field(field, keys.where("field"), env)
     op = values.parse_scalar(keys["op"], keys.where("op"))
@@ -206,7 +206,7 @@ def _condition(keys: YamlMapping, where: str, line: int, env: Collection[str]) -
             raise ContextasmError(keys.where("value"), f"`{op}` takes no value", hint)
         return Condition(field, op, "", line)
     if "value" not in keys:
-        raise ContextasmError(where, f"`{op}` without `value`", "add the value to compare the field with")
+        raise ContextasmError(where, f"`{op}` has no `value`", "add the value to compare with")
     if op in {"in", "not_in"}:
         return Condition(field, op, _words(keys, "value"), line)
     return Condition(field, op, VALUE_PARSERS.get(op, values.parse_scalar)(keys["value"], keys.where("value")), line)
@@ -216,7 +216,7 @@ def _parse_limit(value: object, where: str) -> str:
     """The limit of a comparison: a number or a day."""
     text = values.parse_scalar(value, where)
     if number_or_day(text) is None:
-        raise ContextasmError(where, f"`{text}` is neither a number nor a day", "write one, such as 3 or 2025-03-14")
+        raise ContextasmError(where, f"`{text}` is neither a number nor a day", "write one such as 3 or 2025-03-14")
     return text
 
 
@@ -230,7 +230,7 @@ VALUE_PARSERS: Mapping[str, Callable[[object, str], str]] = {
 def _check_field(field: str, where: str, env: Collection[str]) -> None:
     prefix, _, name = field.partition(".")
     if prefix == "env" and name and name not in env:
-        raise ContextasmError(where, f"rules can't read `{field}`", f"list `{name}` under `env` in the config")
+        raise ContextasmError(where, f"rules can't read `{field}`", f"list `{name}` under `env` in ctxasm.yaml")
     if not (prefix in {"env", "var"} and name):
         values.require_known(field, (*FIELDS, "env.NAME", "var.NAME"), where, "field")
 
@@ -239,7 +239,7 @@ def _words(mapping: YamlMapping, key: str) -> tuple[str, ...]:
     """A list of at least one word."""
     words = tuple(values.parse_scalar(word, where) for word, where in _items(mapping, key))
     if not words:
-        raise ContextasmError(mapping.where(key), "an empty list", "add a value")
+        raise ContextasmError(mapping.where(key), "the list is empty", "add a value")
     return words
 
 
@@ -255,7 +255,7 @@ def _effects(then: YamlMapping, action: str, rule: str) -> Iterator[Effect]:
     for item, where in _items(then, action):
         target, value = _target_and_value(item, where, action)
         if target in found:  # a slip, for a weight would count twice
-            raise ContextasmError(where, f"`{target}` twice", "leave one out")
+            raise ContextasmError(where, f"`{target}` is listed twice", "remove one")
         found.add(target)
         yield Effect(action, target, value, (rule,))
 
@@ -270,7 +270,7 @@ def _target_and_value(item: object, where: str, action: str) -> tuple[Target, fl
     parse_value, hint = VALUES[kind.value]
     parts = _mapping(item, where, (*kind.targets, kind.value))
     if kind.value not in parts:
-        raise ContextasmError(where, f"a {action} without `{kind.value}`", hint)
+        raise ContextasmError(where, f"`{action}` has no `{kind.value}`", hint)
     value = parse_value(parts[kind.value], parts.where(kind.value))
     return _target(parts, where, action), value
 
@@ -278,7 +278,9 @@ def _target_and_value(item: object, where: str, action: str) -> tuple[Target, fl
 def _parse_weight(value: object, where: str) -> float:
     weight = values.parse_number(value, where)
     if not 0 < weight <= MOST_WEIGHT:
-        raise ContextasmError(where, f"a weight of {weight}", f"write a number above 0, up to {MOST_WEIGHT:.0f}")
+        raise ContextasmError(
+            where, f"the weight {weight} is out of range", f"write one above 0, up to {MOST_WEIGHT:.0f}"
+        )
     return weight
 
 
@@ -296,8 +298,8 @@ def _target(parts: YamlMapping, where: str, action: str) -> Target:
     """The one target that an item names."""
     kinds = [kind for kind in parts if kind in EFFECTS[action].targets]
     if len(kinds) != 1:
-        what = f"{len(kinds)} targets in one item of `{action}`"
-        raise ContextasmError(where, what, f"name one of {', '.join(EFFECTS[action].targets)}")
+        what = f"one item of `{action}` has {len(kinds)} targets"
+        raise ContextasmError(where, what, f"give it exactly one of {', '.join(EFFECTS[action].targets)}")
     kind = kinds[0]
     text = values.parse_scalar(parts[kind], parts.where(kind))
     if kind == "path":
@@ -316,14 +318,14 @@ def _path(path: str, where: str, action: str) -> Target:
     if action == "always_include" and (match := re.fullmatch(_HEADING, path)):
         path, heading = match[1], match[2].strip()
         if not heading:
-            raise ContextasmError(where, "a `#` without a heading", "name it, or take `#` away")
+            raise ContextasmError(where, "the path has a `#` without a heading", "add the heading, or remove `#`")
     parts = [part for part in path.split("/") if part not in {"", "."}]
     if re.match(_ROOTED, path) or ".." in parts or not parts:
-        hint = "write it relative to the workspace's folder, without `..`"
+        hint = "write it relative to the workspace, without `..`"
         raise ContextasmError(where, f"`{path}` is not in the workspace", hint)
     if action == "always_include" and ("*" in path or path.endswith("/")):
-        hint = "name each one; files that may be missing go under `boost`"
-        raise ContextasmError(where, f"`{path}` means many files", hint)
+        hint = "name each file, or use `boost` for files that may be missing"
+        raise ContextasmError(where, f"`{path}` names several files", hint)
     path = "/".join([*parts, "**"] if path.endswith("/") else parts)
     return Target("heading-path", path, heading) if heading else Target("path", path)
 
@@ -356,8 +358,8 @@ def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
     folded = name.casefold()
     layer = next((layer for layer in layers if folded in map(str.casefold, layer.heading)), None)
     if layer and len(layer.heading) > 1:
-        what = f"{name} is one of {len(layer.heading)} sections of {layer.id}"
-        raise ContextasmError(where, what, f"name {layer.id}, which they share")
+        what = f"`{name}` is only one of {len(layer.heading)} sections of {layer.id}"
+        raise ContextasmError(where, what, f"name the whole layer, {layer.id}")
     return [layer.id] if layer else []
 
 

@@ -76,9 +76,9 @@ def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
         reason = error.reason if isinstance(error, URLError) else error
         if isinstance(reason, TimeoutError):
             raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s") from error
-        raise EmbeddingUnfinished(f"can't be asked: {getattr(reason, 'strerror', None) or reason}") from error
+        raise EmbeddingUnfinished(f"can't be reached: {getattr(reason, 'strerror', None) or reason}") from error
     if len(data) > _MAX_ANSWER:
-        raise EmbeddingFailed("gave an answer that does not end")
+        raise EmbeddingFailed("gave an endless answer")
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -92,7 +92,7 @@ def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
     if name := job.embedder.key_env:
         key = job.environment.get(name, "").strip()
         if not key or not key.isascii() or not key.isprintable():
-            raise EmbeddingFailed(f"needs the key that {name} should hold, and it holds none")
+            raise EmbeddingFailed(f"needs a key in the variable {name}, which has none")
         headers["Authorization"] = f"Bearer {key}"
     return request.Request(job.embedder.url, body, headers, method="POST")  # noqa: S310 - checked by the configuration
 

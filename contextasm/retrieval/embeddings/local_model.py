@@ -114,7 +114,7 @@ def _read_max_tokens(folder: str) -> int:
         limit = _read_json(folder, name).get(key) if os.path.isfile(os.path.join(folder, name)) else None
         if isinstance(limit, int) and limit < _NO_LIMIT:
             return limit
-    raise EmbeddingFailed(f"finds no max_seq_length in {folder}; write it into sentence_bert_config.json")
+    raise EmbeddingFailed(f"finds no max_seq_length in {folder}; add it to sentence_bert_config.json")
 
 
 def _read_json(folder: str, name: str) -> Any:

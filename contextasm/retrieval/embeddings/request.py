@@ -18,7 +18,7 @@ Vector = Sequence[float]
 """A vector as an embedder gives it, not checked yet."""
 
 
-OTHER_NUMBER = "gave another number of vectors than there were texts"
+OTHER_NUMBER = "did not give one vector for each text"
 
 
 class EmbeddingFailed(Exception):  # noqa: N818 - not an error of the build

@@ -182,7 +182,7 @@ def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
     receipts = [each for document in unreported for each in private_receipts(document, layer)]
     problems = result.problems
     if layer.private and layer.limits.required and (fragments or documents):
-        what = "is a private layer, so a shared context lacks it although it is required"
+        what = "is required, but it is private, so a shared context leaves it out"
         others = (problem for problem in problems if problem.code != "required-empty")
         problems = (*others, Problem("required-private", layer.id, 0, what))
     return result._replace(fragments=(*fragments, *receipts), problems=problems)

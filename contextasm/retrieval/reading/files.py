@@ -216,12 +216,12 @@ def _form_problems(query: SourceQuery) -> Iterator[Problem]:
     """The forms that a program's settings have, and that no date can be read by."""
     for form in query.layer.query.dates:
         if isinstance(fault := read_form(form), str):
-            message = f"its dates are written as {form}, which {fault}: no log is read"
+            message = f"no log is read, because the date form `{form}` {fault}"
             yield Problem("bad-date-form", query.layer.id, 0, message)
 
 
 def _name_problem(path: str, written: str, forms: Sequence[str]) -> Problem:
     name = path.rpartition("/")[2]
     form = " or ".join(forms) or "YYYY-MM-DD"
-    what = f"{name} is not a date" if not written else f"{written} is not a day"
-    return Problem("bad-log-name", path, 0, f"{what}, so it is not read as a log; name it {form}.md")
+    what = f"{name} is not a date" if not written else f"{written} is not a day of the calendar"
+    return Problem("bad-log-name", path, 0, f"{what}, so it is not read as a log; rename it to {form}.md")

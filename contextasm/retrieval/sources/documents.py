@@ -55,11 +55,11 @@ def documents(query: SourceQuery) -> RetrievalResult:
             display = FragmentDisplay(heading, place=(len(fragments),), keep=layer.overflow.keep)
             fragments.append(whole_fragment(read, display))
             if fragments[-1].verdict.excluded and layer.limits.required:
-                what = "private, so a shared context lacks it" if read.lacks_private else "empty"
-                problems.append(Problem("required-empty", path, 0, f"is {what}, and layer `{layer.id}` is required"))
+                what = "private, so a shared context leaves it out" if read.lacks_private else "empty"
+                problems.append(Problem("required-empty", path, 0, f"is {what}, but layer `{layer.id}` is required"))
         elif isinstance(read, Problem):
             if layer.limits.required:
-                raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be corrected")
+                raise ContextasmError(path, read.message, f"correct the file, because layer {layer.id} is required")
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 

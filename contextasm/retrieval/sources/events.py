@@ -103,7 +103,7 @@ def _fragments_of_all(sessions: Sequence[_Session], query: SourceQuery, problems
     current = next(named_sessions, None)
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
-        message = f"no session is called {named}; the others show their highlights"
+        message = f"no session has the id {named}; the other sessions show their highlights"
         problems.append(Problem("no-session", where, 0, message))
     if not (named or current) and sessions:
         current = sessions[0]

@@ -64,7 +64,7 @@ def files(query: SourceQuery) -> RetrievalResult:
         elif read:
             problems.append(read)
         elif path in query.build.request.open:
-            problems.append(Problem("no-file", path, 0, "is open, but the workspace has no such file"))
+            problems.append(Problem("no-file", path, 0, "is given as open, but is not in the workspace"))
     scores = {path: _file_score(path, share, query) for path, share in _contents(documents, query).items()}
     in_order = sorted(documents, key=lambda document: -sum(value for _, value in scores[document.path]))
     fragments = (_file_fragment(document, query, scores, place) for place, document in enumerate(in_order))

@@ -36,7 +36,7 @@ def entities(query: SourceQuery) -> RetrievalResult:
         first = by_id.setdefault(entity.id, entity)
         if first is not entity:
             message = f"{entity.id} is already in line {first.location.line}"
-            problems.append(Problem("duplicate-id", row.path, row.line, message, "keep one of them"))
+            problems.append(Problem("duplicate-id", row.path, row.line, message, "keep one of the two lines"))
     fragments = sorted(by_id.values(), key=lambda entity: (*(-value for _, value in entity.score), entity.id))
     if query.layer.ranking.order != "best":
         fragments = [

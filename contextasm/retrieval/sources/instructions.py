@@ -149,7 +149,7 @@ class _Reading:
         if self._open is None or is_imported or _says(document, _ALWAYS) or _EVERYTHING & {*globs}:
             return None
         for fault in {fault: None for glob in globs if (fault := glob_fault(glob))}:
-            problem = Problem("bad-glob", document.path, 1, f"not every file is found that its globs name: {fault}")
+            problem = Problem("bad-glob", document.path, 1, f"its globs do not find every file, because {fault}")
             self._problems[problem] = problem
         if any(is_for(glob, path) for glob in globs for path in self._open):
             return None
@@ -168,7 +168,7 @@ class _Reading:
         if not fault:
             return 0
         message = f"{fault[1]}: Cursor skips such a rule, so it applies to nothing"
-        hint = "write `key: value` lines between two lines of `---`"
+        hint = "write lines `key: value` between two lines `---`"
         problem = Problem("front-matter", document.path, fault[0], message, hint)
         self._problems[problem] = problem
         return fault[0]
@@ -197,7 +197,7 @@ class _Reading:
             return f"@{written} leads out of the workspace, so it is not read" if is_file_name(written) else ""
         if path in trail:
             circle = " -> ".join((*trail[trail.index(path) :], path))
-            return f"@{written} is a circle of imports: {circle}"
+            return f"@{written} makes a circle of imports: {circle}"
         if not self._is_import(path, written):
             return ""
         if len(trail) > MAX_DEPTH:

@@ -71,7 +71,7 @@ def manifests(query: SourceQuery) -> RetrievalResult:
         if name not in FACTS:
             problems.append(Problem("bad-data", document.path, 0, f"is not one of {', '.join(FACTS)}"))
         elif document.size > LARGEST:
-            what = f"has {document.size:,} bytes; {LARGEST:,} is the limit for facts of a project"
+            what = f"has {document.size:,} bytes, more than the limit of {LARGEST:,}"
             problems.append(Problem("too-large", document.path, 0, what))
         elif isinstance(data := parse_data(document, _go_mod if name == "go.mod" else load_toml), Problem):
             problems.append(data)

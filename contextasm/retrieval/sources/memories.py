@@ -107,7 +107,7 @@ def memory_tier(memory: Memory, layer: Layer) -> str:
 def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
     tiers = dict.fromkeys(tier for _, tier in layer.memories.tier_of_key)
     if memory.tier and tiers and memory.tier not in tiers:
-        message = f"tier {memory.tier} is not one of {', '.join(tiers)}, so no layer shows it"
+        message = f"the tier `{memory.tier}` is not one of {', '.join(tiers)}, so no layer shows it"
         yield Problem("unknown-tier", memory.path, memory.line, message)
     if not layer.memories.field_limits:
         return
@@ -118,11 +118,11 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
     for name, limit in layer.memories.field_limits:
         if sizes[name] > limit:
             unit = "characters" if name in {"title", "text"} else name
-            message = f"{name} has {sizes[name]} {unit}, over the limit of {limit}"
+            message = f"`{name}` has {sizes[name]} {unit}, more than the limit of {limit}"
             yield Problem("over-limit", memory.path, memory.line, message)
     for name, value in (("key", memory.key), *(("tag", tag) for tag in memory.tags)):
         if value and value != schema_form(name, value):
-            message = f"{name} {value} is not {_SCHEMA_FORMS[name][1]}"
+            message = f"the {name} `{value}` is not {_SCHEMA_FORMS[name][1]}"
             yield Problem(f"bad-{name}", memory.path, memory.line, message)
 
 

@@ -33,7 +33,7 @@ def patterns(query: SourceQuery) -> RetrievalResult:
             row.report("has no `name`")
             continue
         if succeeded > applied:
-            row.report(f"succeeded {succeeded} times of {applied}; counted as {applied}")
+            row.report(f"`succeeded` is {succeeded}, but `applied` is {applied}; it counts as {applied}")
             succeeded = applied
         text = row.word("text")
         own_words, intents, own_types = row.words("keywords"), row.words("intent"), row.words("entities")

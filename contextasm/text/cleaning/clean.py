@@ -36,7 +36,7 @@ _SHORT = 40
 
 _MASK_ONLY = Cleaning("raw")
 
-_REMOVED = "removed from the text; find out who wrote this"
+_REMOVED = "ctxasm removes such characters; find out who wrote this"
 
 
 def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
@@ -179,7 +179,7 @@ def folded_hidden(runs: Iterable[Hidden]) -> Iterator[tuple[Hidden, str]]:
         lines_of.setdefault((run.kind, bool(run.payload)), {}).setdefault(run.line, []).append(run)
     for lines in lines_of.values():
         for own in lines.values() if len(lines) <= MANY_LINES else [[*chain.from_iterable(lines.values())]]:
-            yield own[0], hidden_words(*own)
+            yield own[0], f"holds {hidden_words(*own)}"
 
 
 MAX_FRONT_MATTER = 65_536
@@ -229,7 +229,7 @@ def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
     front = front_matter(lines)
     head = "".join(f"{line}\n" for line in lines[: front.lines])
     if len(head) > MAX_FRONT_MATTER:
-        what = f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
+        what = f"has front matter of {len(head):,} characters, more than the limit of {MAX_FRONT_MATTER:,}"
         return Problem("too-large", path, 1, what)
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
 

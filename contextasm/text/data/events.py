@@ -70,11 +70,11 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
         try:
             value = load_json(line, path)
         except ContextasmError as error:
-            torn = "; the last line may still be being written" if number == first + len(lines) - 1 else ""
+            torn = "; perhaps this last line is still being written" if number == first + len(lines) - 1 else ""
             problems.append(Problem("bad-event", path, number, f"{error.what}{torn}"))
             continue
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
-            problems.append(Problem("bad-event", path, number, "is not an event; it has no `type`"))
+            problems.append(Problem("bad-event", path, number, "is not an event, because it has no `type`"))
             continue
         hidden: list[Hidden] = []
         clean_value(value, cleaning, number, hidden)
@@ -93,7 +93,7 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     written = next((value[key] for key in ("timestamp", "time", "ts") if value.get(key) is not None), None)
     time = moment(written)
     if written is not None and time is None:
-        row.report(f"timestamp is {written}, no time in ISO form")
+        row.report(f"the timestamp {written} is not an ISO time")
     outcome = value.get("outcome")
     return Event(
         path=path,

@@ -19,7 +19,7 @@ from contextasm.text.json_reader import load_json
 HISTORY = "--history"
 """Path of the session in decisions and messages: no file of a workspace is named so by any pattern."""
 
-_HINT = "give a list of messages with `role`, or events with `type`, as JSON"
+_HINT = "give a JSON list of messages with `role`, or of events with `type`"
 
 _UNREAD_KEYS = ("refusal", "audio")
 """The keys of a message that may hold something that no event shows."""
@@ -70,11 +70,11 @@ def session_of_history(text: str, problems: list[Problem]) -> tuple[str, str]:
     read.unread["call without a result"] += len(read.calls.keys() - read.answered)
     thinking = sum(read.unread.pop(kind, 0) for kind in _THINKING)
     if counts := [f"{kind} ({count:,})" for kind, count in sorted(read.unread.items()) if count]:
-        message = f"parts of messages are left out: {', '.join(counts)}"
-        hint = "write what they say as text; only texts, and calls with their results, are read"
+        message = f"some parts of messages are left out: {', '.join(counts)}"
+        hint = "write them as text, because only texts, calls and results are read"
         problems.append(Problem("not-read", HISTORY, 0, message, hint))
     session = "".join(f"{compact_json(event)}\n" for event in events) or "\n"
-    return session, f"{thinking:,} part{'s' * (thinking != 1)} of thinking in --history left out" if thinking else ""
+    return session, f"{thinking:,} part{'s' * (thinking != 1)} of thinking left out of --history" if thinking else ""
 
 
 def history_document(request: Request) -> Document:

@@ -17,7 +17,7 @@ VERSION_LINE = "ctxasm-lock 1"
 _COMMENT = "# Files that instruct an agent, as they were reviewed. After a review, run: ctxasm lock"
 _ENTRY = re.compile(r"([0-9a-f]{64})  (.+)")
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
-_HINT = "correct it, or delete the file, and run `ctxasm lock`"
+_HINT = "correct it, or delete the file and run `ctxasm lock`"
 
 
 def format_lock(digests: Mapping[str, str]) -> str:
@@ -42,9 +42,9 @@ def parse_lock(data: bytes, where: str) -> dict[str, str]:
         entry = _ENTRY.fullmatch(line)
         path = _unquoted_path(entry[2]) if entry else None
         if not entry or path is None:
-            raise ContextasmError(f"{where}:{number}", "is not a SHA-256, two blanks and a path", _HINT)
+            raise ContextasmError(f"{where}:{number}", "the line is not a SHA-256, two spaces and a path", _HINT)
         if path in digests:
-            raise ContextasmError(f"{where}:{number}", f"has {quoted_path(path)} a second time", _HINT)
+            raise ContextasmError(f"{where}:{number}", f"lists {quoted_path(path)} a second time", _HINT)
         digests[path] = entry[1]
     return digests
 

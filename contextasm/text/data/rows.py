@@ -106,7 +106,7 @@ def parse_rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
     if value is None:
         return
     if not isinstance(value, list):
-        problems.append(Problem("bad-data", path, 1, f"is not a list; write one `- ...` for each of its {key}"))
+        problems.append(Problem("bad-data", path, 1, f"is not a list; write each of its {key} as `- ...`"))
         return
     for number, item in enumerate(value, 1):
         if isinstance(item, Mapping):

@@ -126,7 +126,7 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
         keys = (key for key in Task._fields if key != "line")
         task = Task(**{key: row.word(key, Task._field_defaults.get(key, "")) for key in keys}, line=row.line)
         if not task.id or not task.goal or task.id in tasks:
-            row.report("has no `id`" if not task.id else "has no `goal`" if not task.goal else "takes an id twice")
+            row.report("has no `id`" if not task.id else "has no `goal`" if not task.goal else "repeats an id")
         elif task.status not in STATUSES:
             row.report(f"status {task.status} is not one of {', '.join(STATUSES)}")
         else:
@@ -142,7 +142,7 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
         tasks[task.id] = task._replace(parent="")
     current = data.value.get("current") if isinstance(data.value, Mapping) else None
     if current and str(current) not in tasks:
-        problems.append(Problem("bad-data", data.document.path, 1, f"current: task {current} does not exist"))
+        problems.append(Problem("bad-data", data.document.path, 1, f"the current task, {current}, does not exist"))
     return TaskStack(tuple(tasks.values()), str(current) if str(current) in tasks else "")
 
 

@@ -75,12 +75,12 @@ def claude_code_pages(
         if _is_own(present[name].text):
             pages[name] = _page(memory, name.removesuffix(".md"))
         elif differing := differing_fields(memory, entry):
-            what = f"ctxasm did not write this text, and {memory.id} differs in {', '.join(differing)}: left as it is"
-            problems.append(Problem("page-left", entry.where, 0, what, "import it with --update, or take it away"))
+            what = f"was not changed, because it was edited and differs from {memory.id} in {', '.join(differing)}"
+            problems.append(Problem("page-left", entry.where, 0, what, "import the page with --update, or remove it"))
     for name, entry in places.values():
         if _is_own(present[name].text):
-            what = f"is the page of {entry.id}, and no memory has that id: left as it is"
-            problems.append(Problem("page-left", present[name].name, 0, what, "remove it if nobody needs it"))
+            what = f"was not changed, because no memory has its id, {entry.id}"
+            problems.append(Problem("page-left", present[name].name, 0, what, "remove the page if nobody needs it"))
     return {name: text for name, text in pages.items() if name not in present or present[name].text != text}, problems
 
 
@@ -169,7 +169,7 @@ def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[S
         where = f"{file.name}: [{number}]" if isinstance(value, list) else file.name
         data = required_object(item, where)
         if not any(key in data for key in _KEYS):
-            hint = "name memories.json of the export; conversations hold no memories"
+            hint = "name memories.json of the export, because conversations hold no memories"
             raise ContextasmError(where, f"has neither {_KEYS[0]} nor {_KEYS[1]}", hint)
         yield from text_items(data.get(_KEYS[0]), f"{where}: {_KEYS[0]}", ("claude-export", ""), (), {})
         projects = data.get(_KEYS[1]) or {}

@@ -135,14 +135,14 @@ def json_lines(file: SourceFile) -> Iterator[tuple[str, dict[str, object]]]:
 def required_object(value: object, where: str) -> dict[str, object]:
     """A JSON object. Raises `ContextasmError` for any other value."""
     if not isinstance(value, dict):
-        raise ContextasmError(where, "is not a JSON object", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not a JSON object", "correct it, or choose the format of the file")
     return value
 
 
 def required_list(value: object, where: str) -> list[object]:
     """A JSON array. Raises `ContextasmError` for any other value."""
     if not isinstance(value, list):
-        raise ContextasmError(where, "is not a list", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not a list", "correct it, or choose the format of the file")
     return value
 
 
@@ -151,7 +151,7 @@ def required_text(data: Mapping[str, object], key: str, where: str) -> str:
     value = data.get(key)
     if not isinstance(value, str) or not value.strip():
         what = "is missing" if value is None else "is empty" if isinstance(value, str) else "is not text"
-        raise ContextasmError(f"{where}: {key}", what, "correct it, or choose the format that the file has")
+        raise ContextasmError(f"{where}: {key}", what, "correct it, or choose the format of the file")
     return value
 
 
@@ -213,8 +213,8 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
         checked = _checked(item, problems)
         first = by_id.setdefault(checked.id, checked)
         if first[1:] != checked[1:]:
-            what = f"{checked.id} is the id of another entry, too, at {first.where}"
-            raise ContextasmError(f"{item.where}: id", what, "give each its own id")
+            what = f"the id {checked.id} is also used at {first.where}"
+            raise ContextasmError(f"{item.where}: id", what, "give each entry its own id")
         places.setdefault(checked.id, []).append(checked.where)
     return CheckedEntries(tuple(by_id.values()), tuple(problems), tuple(left_out), places)
 

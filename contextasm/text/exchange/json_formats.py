@@ -120,7 +120,7 @@ def read_letta(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEnt
     data = {"": value} if isinstance(value, list) else required_object(value, file.name)
     if not any(key in data for key in _LETTA_LISTS):
         what = "has neither blocks nor core_memory, and is not a list of passages"
-        raise ContextasmError(file.name, what, "name an agent file, or what the API lists")
+        raise ContextasmError(file.name, what, "name an agent file, or a list from the API")
     for key, read in _LETTA_LISTS.items():
         place = f"{file.name}: {key}" if key else file.name
         for number, item in enumerate(required_list(data.get(key, []), place)):

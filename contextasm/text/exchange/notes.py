@@ -126,7 +126,7 @@ def text_items(
     The ids are made of `names`. Each entry has these fields and, after the heading above it, these tags.
     """
     if not isinstance(text, str | None):
-        raise ContextasmError(where, "is not text", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not text", "correct it, or choose the format of the file")
     for line, content, (*_, title), left_out in text_parts(text or ""):
         place = f"{where}: line {line}"
         if left_out:

@@ -99,7 +99,7 @@ def glob_fault(glob: str) -> str:
     """The reason why a rule's glob fits less than it says; empty for none."""
     if _brace_forms(glob)[1]:
         return ""
-    return f"its braces mean more than {_MOST_FORMS} patterns, or there are more than {_MOST_BRACES} of them"
+    return f"its braces make more than {_MOST_FORMS} patterns, or it has more than {_MOST_BRACES} braces"
 
 
 def _brace_forms(glob: str) -> tuple[Sequence[str], bool]:

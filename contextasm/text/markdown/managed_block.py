@@ -71,11 +71,11 @@ def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
 def _marker_fault(kinds: Sequence[str], number: int) -> str:
     if kinds[number] == "begin":
         if "begin" in kinds[:number]:
-            return "a second begin marker"
-        return "" if "end" in kinds[number + 1 :] else "a begin marker without an end"
+            return "there is a second begin marker"
+        return "" if "end" in kinds[number + 1 :] else "the begin marker has no end marker"
     if "begin" not in kinds[:number]:
-        return "an end marker without a begin"
-    return "a second end marker" if "end" in kinds[:number] else ""
+        return "the end marker has no begin marker"
+    return "there is a second end marker" if "end" in kinds[:number] else ""
 
 
 def without_block(text: str) -> tuple[str, Span]:
@@ -128,10 +128,10 @@ def _own_block(text: str, content: str | None, where: str, hint: str, *, force: 
         return None
     if not isinstance(block, ManagedBlock):
         line, fault = block
-        hint = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
+        hint = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or remove both"
         raise ContextasmError(f"{where}:{line}", fault, hint)
     if block.edited and block.content != content and not force:
-        hint = f"move the edits out of the block, or {hint} --force`"
+        hint = f"move your edits out of the block, or {hint} --force`"
         raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", hint, code=1)
     return block
 

@@ -72,7 +72,7 @@ def id_root(name: str) -> str:
 
 def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
     """Problem of a memory that was given an id by hand which an earlier memory has."""
-    return Problem("duplicate-id", path, line, f"id {name} is taken by an earlier memory", "give it another")
+    return Problem("duplicate-id", path, line, f"an earlier memory has the id `{name}`, too", "give it another id")
 
 
 def memory_id(path: str, text: str) -> str:
@@ -141,7 +141,7 @@ def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
     parse, form, code = _PARSERS[name]
     value = parse(word)
     if value is None:
-        report.add(line, f"{name} is {word}; it must be {form}", code=code)
+        report.add(line, f"`{name}` is `{word}`, but must be {form}", code=code)
     return value
 
 
@@ -173,7 +173,7 @@ def _share_form(words: Iterable[str]) -> str:
 
 
 _PARSERS: Mapping[str, tuple[Callable[[str], object], str, str]] = {
-    **dict.fromkeys(DAYS, (_day, "a date, YYYY-MM-DD", "bad-memory-date")),
+    **dict.fromkeys(DAYS, (_day, "a date (YYYY-MM-DD)", "bad-memory-date")),
     **dict.fromkeys(_FLAGS, (lambda written: YES.get(written.casefold()), "true or false", "bad-memory")),
     "importance": (partial(parse_share, words=IMPORTANCE), _share_form(IMPORTANCE), "bad-memory"),
     "confidence": (partial(parse_share, words=CONFIDENCE), _share_form(CONFIDENCE), "bad-memory"),
@@ -213,7 +213,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
         memories = [_memory_of_bullet(document, *bullet, front, report) for bullet in bullets]
     memories = [memory for memory in memories if memory.text.strip()]
     if document.text.strip() and not memories and not document.lacks_private:
-        report.add(document.line, "holds no memory", "write each as a bullet, `- [type] text`", "no-memory")
+        report.add(document.line, "holds no memory", "write each memory as a bullet, `- [type] text`", "no-memory")
     return tuple(memories), tuple(report.problems)
 
 
@@ -222,7 +222,7 @@ def _report_unread(document: Document, report: FieldReport) -> None:
     bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
     for first, lines, _ in bullets:
         if states_type(lines[0]):
-            message = "is a memory in a file whose name is for lists, so it is not read"
+            message = "is a memory, but memories are not read from files of this name"
             report.add(document.line + first, message, "give the file another name", "no-memory")
             return
 
@@ -256,7 +256,7 @@ def _memory_fields(front: Mapping[str, Value], report: FieldReport) -> dict[str,
     # Other keys belong to other tools; only one that is nearly a field is a slip.
     for key in front:
         if key not in FIELDS and (meant := nearest(key, FIELDS, 0.8)):
-            report.add(1, f"unknown field {key} in the front matter", f"did you mean {meant}?")
+            report.add(1, f"unknown field `{key}` in the front matter", f"did you mean {meant}?")
     fields = {key: value for key, value in front.items() if key in FIELDS}
     stale = parse_leading_date(str(front.get("stale_after", "")))
     if stale and stale > date.min:  # as the Open Knowledge Format says it: the first day on which it no longer holds
@@ -272,9 +272,9 @@ def _memory_of_bullet(
     for name in stated:
         if name not in FIELDS:
             hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
-            report.add(line, f"unknown field {name}", f"did you mean {hint}?")
+            report.add(line, f"unknown field `{name}`", f"did you mean {hint}?")
     if not stated and (broken := broken_attributes(lines[-1], FIELDS)):
-        report.add(line, f"{broken} is shown as text", "write each field as name=value, and quotes around blanks")
+        report.add(line, f"`{broken}` is shown as text", "write name=value, and quotes around blanks")
     kind = TYPE.match(lines[0])
     fields: dict[str, Value] = dict(front)
     if day:
@@ -324,7 +324,7 @@ def unknown_status(status: str) -> tuple[str, str] | None:
         return None
     near = nearest(status, STATUSES, 0.7)
     hint = f"did you mean {near}?" if near else f"choose one of {', '.join(STATUSES)}"
-    return f"its status is {status}, which is unknown, so it is never shown", hint
+    return f"its status `{status}` is unknown, so it is never shown", hint
 
 
 def superseded_by(memories: Iterable[Memory]) -> dict[str, str]:

@@ -190,7 +190,7 @@ def _share(value: object, where: str, meaning: str, words: Mapping[str, float]) 
     is_written = isinstance(value, str | int | float) and not isinstance(value, bool)
     number = parse_share(str(value), words) if is_written else None
     if number is None:
-        hint = f"give 0 to 1, or one of {', '.join(words)}"
+        hint = f"give a number from 0 to 1, or one of {', '.join(words)}"
         raise ContextasmError(where, f"{quoted_value(value)} is not {meaning}", hint)
     return number
 
@@ -224,7 +224,7 @@ def parse_items(words: Iterable[str], where: str) -> tuple[str, ...]:
     """The values of a field that takes several: no more than `MOST_ITEMS`, and none with a comma."""
     items = tuple(words)
     if len(items) > MOST_ITEMS:
-        raise ContextasmError(where, f"has {len(items):,} values", f"give {MOST_ITEMS} at most")
+        raise ContextasmError(where, f"has {len(items):,} values", f"give at most {MOST_ITEMS}")
     for word in items:
         if "," in word:
             raise ContextasmError(where, f"{quoted_value(word)} contains a comma", "give the words one by one")
@@ -233,7 +233,7 @@ def parse_items(words: Iterable[str], where: str) -> tuple[str, ...]:
 
 def _refuse_long(word: str, where: str) -> None:
     if len(word) > LONGEST_VALUE:
-        raise ContextasmError(where, f"has {len(word):,} characters", f"give {LONGEST_VALUE:,} at most")
+        raise ContextasmError(where, f"has {len(word):,} characters", f"use at most {LONGEST_VALUE:,}")
 
 
 _LONGEST_QUOTE = 80
@@ -259,7 +259,7 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> tuple[str, t
     character, invalid Unicode and more than `LONGEST_TEXT` characters.
     """
     if len(text) > LONGEST_TEXT:
-        hint = f"keep to {LONGEST_TEXT:,}: store its main points, or put it into a file of its own"
+        hint = f"store at most {LONGEST_TEXT:,}, such as its main points, or put it into its own file"
         raise ContextasmError(where, f"has {len(text):,} characters", hint)
     try:
         text.encode()
@@ -279,5 +279,5 @@ def secret_problem(where: str, secret: Secret, *, masked: bool) -> Problem:
     """The problem of a secret in a text that is stored, or of one in whose place a mask is stored."""
     what = f"holds what looks like a secret ({secret.kind}: {secret.masked})"
     if masked:
-        return Problem("secret", where, secret.line, f"{what}, masked here", "the secret is still where it comes from")
-    return Problem("secret", where, secret.line, what, "builds mask it; keep it out of the workspace")
+        return Problem("secret", where, secret.line, f"{what}, masked here", "the source still holds the secret")
+    return Problem("secret", where, secret.line, what, "builds mask it, but keep it out of the workspace")

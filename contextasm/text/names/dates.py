@@ -129,7 +129,7 @@ def read_form(form: str) -> DateForm | str:
     parts, tokens, wildcards = [""], [], [""]
     for literal, token, other, mark in re.findall(_FORM_PARTS, form):
         if other or token in {"DDDD", "DDD"}:
-            return f"has {other or token}, which is not part of a date in digits: use Y, M and D, and [] around words"
+            return f"has {other or token}, which is not a number of a date: use Y, M and D, and [] around words"
         if token in _NUMBERS:
             tokens.append(token)
             parts.append(f"({_NUMBERS[token][1]})")
@@ -142,8 +142,8 @@ def read_form(form: str) -> DateForm | str:
             wildcards.append(re.sub(r"[*?\[\]]", "?", literal or mark))
     given = {_NUMBERS[token][0] for token in tokens}
     if missing := [part for part in ("year", "month", "day") if part not in given]:
-        in_words = next((f"spells {words} in words" for token, words in _WORDS.items() if token in form), "")
-        return f"{in_words or 'has no ' + ' and no '.join(missing)}, and a log needs year, month and day in digits"
+        in_words = next((f"writes {words} in words" for token, words in _WORDS.items() if token in form), "")
+        return f"{in_words or 'has no ' + ' and no '.join(missing)}, but a log needs year, month and day in digits"
     if any(part in {"", ".", ".."} for part in form.split("/")):
         return "has a folder without a name"
     expression = "".join(parts) + r"(?!\d)([^/]*)\.md(?:\.gz)?"

@@ -42,8 +42,8 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
             if not _is_there(memory, path, folder):
                 missing.setdefault((memory, path), is_stated)
             elif line and (count := _line_count(folder, path)) and line > count:
-                hint = "correct the line; lines that `ctxasm remember --cites` names are found again if they move"
-                yield memory, f"names line {line} of {path}, which has fewer lines", hint
+                hint = "correct the line; a cite (`ctxasm remember --cites`) finds lines that moved"
+                yield memory, f"the memory names line {line} of {path}, which has fewer lines", hint
         yield from _cite_faults(memory, folder, cited)
     if missing:
         yield from _missing_faults(missing, folder.root, environment)
@@ -83,15 +83,15 @@ def _cite_faults(memory: Memory, folder: Folder, files: dict[str, CitedFile | No
         cite = parse_cite(written)
         if not cite or not cite[3]:
             hint = "write FILE:FIRST-LAST; `ctxasm memory verify` adds the digest"
-            yield memory, f"cites {written}, which is not FILE:FIRST-LAST@DIGEST", hint
+            yield memory, f"the memory cites `{written}`, which is not FILE:FIRST-LAST@DIGEST", hint
         elif file := cited_file(cite[0], folder, files):
             if not file.find(cite):
-                hint = "correct the memory; if it still holds, `ctxasm memory verify` takes the text of today"
-                yield memory, f"cites {cite_place(cite)}, whose text has changed", hint
+                hint = "correct the memory, or confirm it with `ctxasm memory verify`"
+                yield memory, f"the memory cites {cite_place(cite)}, whose text has changed", hint
         elif isinstance(read := folder.read(cite[0]), Problem) and folder.exists(cite[0]):
             yield (
                 memory,
-                f"cites {cite_place(cite)}, which {read.message}",
+                f"the memory cites {cite_place(cite)}, which {read.message}",
                 "cite lines of a text file of the workspace",
             )
 
@@ -122,10 +122,10 @@ def _missing_faults(
     for memory, path, old in gone:
         places = {_place_now(each, left, known) for each in old}
         if len(places) == 1 and (place := places.pop()):
-            yield memory, f"names {path}, which was moved to {place}", "name its new place"
+            yield memory, f"the memory names {path}, which was moved to {place}", "write the new path"
         elif not ignored.issuperset(old) or not old:
             what = "is gone" if old else "does not exist"
-            yield memory, f"names {path}, which {what}", "correct the path, or take the memory out"
+            yield memory, f"the memory names {path}, which {what}", "correct the path, or remove the memory"
 
 
 def _by_name(paths: Iterable[str]) -> Mapping[str, Sequence[str]]:

@@ -48,7 +48,7 @@ def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
         yield from (*actions, *_plan_repairs(upkeep, owner, taken))
     memories = [memory for owner in upkeep.owners for memory in owner.memories]
     for memory, message, hint in file_faults(memories, upkeep.workspace, upkeep.environment):
-        yield change_action("settle", [memory], f"{quoted(memory)} {message}; {hint}", needs_approval=True)
+        yield change_action("settle", [memory], f"{quoted(memory)}: {message}; {hint}", needs_approval=True)
 
 
 def _plan_redactions(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
@@ -58,8 +58,8 @@ def _plan_redactions(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Acti
         if secrets and upkeep.workspace.stamp(memory.path):
             more = f" and {len(secrets) - 1:,} more" if secrets[1:] else ""
             reason = (
-                f"{quoted(memory)} holds {secrets[0].words}{more}: it is masked, as in builds; "
-                "git's history and .tidy/ (for --undo) keep it, so revoke it"
+                f"{quoted(memory)} holds {secrets[0].words}{more}; tidy masks it, as builds do; "
+                "git's history and .tidy/ still hold it, so revoke it"
             )
             action = change_action("redact", [memory], reason, needs_approval=True)
             yield action._replace(edits=(owner.file(memory).redact(memory.line),))
@@ -88,20 +88,20 @@ def _repair(owner: OwnerMemories, verb: str, memory: Memory, fields: Mapping[str
 
 
 def _renamed(owner: OwnerMemories, memory: Memory) -> Action | None:
-    why = f"has the id of an earlier memory: it gets the id that builds use, {memory.id}"
+    why = f"has the id of an earlier memory, so it gets the id that builds use, {memory.id}"
     return _repair(owner, "rename", memory, {"id": memory.id}, why)
 
 
 def _unlinked(owner: OwnerMemories, place: tuple[Memory, str], names: Sequence[str]) -> Action | None:
     memory, field = place
     rest = [old for old in memory.supersedes if old not in names] if field == "supersedes" else []
-    why = f"has {field}={','.join(names)}, which does not exist: the id is taken out"
+    why = f"has {field}={','.join(names)}, which does not exist, so the id is removed"
     return _repair(owner, "link", memory, {field: ",".join(rest)}, why)
 
 
 def _linked(owner: OwnerMemories, new: Memory, old: Sequence[Memory]) -> Action | None:
     ids = [memory.id for memory in old if "," not in memory.id and owner.can_change(memory)]
-    why = f"gets supersedes={','.join(ids)}: they name it in superseded_by, and are no longer shown"
+    why = f"gets supersedes={','.join(ids)}: these memories name it in superseded_by, and are no longer shown"
     return _repair(owner, "link", new, {"supersedes": ",".join((*new.supersedes, *ids))}, why) if ids else None
 
 
@@ -112,7 +112,7 @@ def _retagged(owner: OwnerMemories, memory: Memory) -> Action | None:
     if not fields or "" in (*tags, *fields.values()):
         return None
     values = " and ".join(f"{name}={value}" for name, value in fields.items())
-    return _repair(owner, "retag", memory, fields, f"gets {values}, the form of a profile that limits fields")
+    return _repair(owner, "retag", memory, fields, f"gets {values}, because a profile limits the form of fields")
 
 
 def _plan_contents(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
@@ -175,5 +175,5 @@ def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:
         if len(first) > 1:
             ordered = sorted(first.values(), key=lambda memory: (memory.path, memory.line))
             named = ", ".join(f"{memory.id} ({memory_place(memory)})" for memory in ordered)
-            reason = f"they say different things about {key}: choose, and deprecate the other one ({named})"
+            reason = f"these memories say different things about {key}: keep one, and deprecate the others ({named})"
             yield change_action("settle", ordered, reason, needs_approval=True)

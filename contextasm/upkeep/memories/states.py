@@ -157,7 +157,7 @@ def plan_closed(
         if is_over(known, today):
             verb, status, why = "expire", "expired", f"held until {known.expires}"
         elif is_stale_task(known, today):
-            verb, status, why = "complete", "completed", f"is a task not touched for {age_in_days(known, today)} days"
+            verb, status, why = ("complete", "completed", f"is a task unchanged for {age_in_days(known, today)} days")
         else:
             continue
         followers = supersession.followers(memory, planned)

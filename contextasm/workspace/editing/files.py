@@ -97,7 +97,7 @@ def _open_lock_file(path: Path, *, needed: bool) -> int | None:
                 return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             if not needed:
                 return None
-        hint = "make the workspace a folder that can be written to"
+        hint = "make the workspace writable"
         raise ContextasmError(str(path), f"can't be made: {error.strerror}", hint) from error
 
 
@@ -139,7 +139,7 @@ def writable_path(workspace: Folder, path: str) -> Path:
     full = Path(workspace.root, path)
     real = os.path.realpath(full)
     if not real.startswith(workspace.root.rstrip("/") + "/"):
-        raise ContextasmError(path, f"leads out of the workspace, to {real}", "remove the link")
+        raise ContextasmError(path, f"leads through a link out of the workspace, to {real}", "remove the link")
     return full
 
 
@@ -164,7 +164,7 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
     """
     refuse_store(workspace, path)
     full = writable_path(workspace, path)
-    with system_errors(path, "can't be written", "make its folder one that can be written to"):
+    with system_errors(path, "can't be written", "make its folder writable"):
         full.parent.mkdir(parents=True, exist_ok=True)
         remove_torn(full.parent, [full.name])
     write(full, data)
@@ -173,8 +173,8 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
 def refuse_store(workspace: Folder, path: str) -> None:
     """Raise `ContextasmError` for a file of memories of a shared store."""
     if workspace.kept_elsewhere(path):
-        hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
-        raise ContextasmError(path, "is in the shared store, and its replica is not edited", hint)
+        hint = "store a memory that replaces it, with `ctxasm remember --supersedes ID`"
+        raise ContextasmError(path, "is in the shared store, so it can't be edited here", hint)
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:

@@ -24,7 +24,7 @@ from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import make_folders, make_state_folder, remove_torn, write, write_private
 from contextasm.workspace.reading import MISSING, file_bytes
 
-_WRITE_HINT = "make its folder one that can be written to"
+_WRITE_HINT = "make its folder writable"
 
 
 def refuse_path(root: str, path: str) -> None:
@@ -44,7 +44,7 @@ def current_content(root: str, path: str) -> bytes | None:
         return read
     if read.code == MISSING:
         return None
-    raise ContextasmError(path, read.message, "make it a file that can be read")
+    raise ContextasmError(path, read.message, "replace it with a readable file")
 
 
 def changeable_content(root: str, path: str) -> bytes | None:
@@ -134,12 +134,12 @@ def _mark(root: str) -> list[int] | None:
 
 def save_journal(root: str, journal: Journal) -> None:
     """Write the journal of an application that begins. Raises `ContextasmError` and `OSError`."""
-    hint = "free some space, or make the workspace a folder that can be written to"
+    hint = "free some space, or make the workspace writable"
     with system_errors(f"{root}/{FOLDER}", "can't be made", hint):
         folder = make_state_folder(root, FOLDER, needs_ignore=True)
     mark = _mark(root)
     if mark is None:
-        hint = "make it a regular file, so that the changes can be undone"
+        hint = "replace it with a regular file, so that changes can be undone"
         raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing or not a regular file", hint)
     sizes = (None if entry.before is None else len(entry.before) for entry in journal.entries)
     entries = [{**entry._replace(before=None)._asdict(), "size": next(sizes)} for entry in journal.entries]
@@ -172,13 +172,13 @@ def load_journal(root: str, name: str) -> Journal | None:
     except (ContextasmError, LookupError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
     if journal is None:
-        what = f"is not trusted: it came with a copy, or {FOLDER}/.gitignore has been touched since"
+        what = f"is not trusted, because the folder was copied or {FOLDER}/.gitignore was changed"
         raise _disbelieved(where, what)
     return journal
 
 
 def _disbelieved(where: str, what: str) -> ContextasmError:
-    hint = f"make sure that the files of the workspace are as they should be, and remove {where}"
+    hint = f"check that the files of the workspace are as you want them, and remove {where}"
     return ContextasmError(where, what, hint, code=1)
 
 
@@ -209,7 +209,7 @@ def recovery_text(recovery: Recovery) -> str:
         return str(recovery or "")
     count = len(recovery.entries)
     files = f"{count:,} files are" if count > 1 else "1 file is"
-    return f"an interrupted application was undone: {files} as before"
+    return f"an interrupted `ctxasm tidy` was undone: {files} as before"
 
 
 class FileChange(NamedTuple):
@@ -234,7 +234,7 @@ def make_changes(
     """
     if is_unfinished(root) and not earlier:
         where = f"{FOLDER}/{UNFINISHED}"
-        raise ContextasmError(where, "belongs to an application that was not undone", "`ctxasm tidy` says why")
+        raise ContextasmError(where, "is of an interrupted tidy that was not undone", "run `ctxasm tidy` to see why")
     ordered = sorted(changes, key=_rank)
     journal = _extended(root, earlier, ordered)
     done = 0
@@ -284,7 +284,7 @@ def withdraw(root: str, error: BaseException) -> None:
 def _half_done(error: ContextasmError) -> ContextasmError:
     """The error of an application whose changes could not be taken back."""
     what = f"{error.what}, and the earlier changes can't be undone now"
-    hint = "`ctxasm tidy --undo` undoes it, or says why it can't"
+    hint = "run `ctxasm tidy --undo`, which undoes them or says why it can't"
     return ContextasmError(error.where, what, hint, code=error.code)
 
 
@@ -310,7 +310,7 @@ def recover(root: str) -> Recovery:
     changed = _restore(root, journal)
     if changed:
         where = f"{FOLDER}/{UNFINISHED}"
-        what = f"an interrupted application can't be undone: {_files_were(changed)} changed since"
+        what = f"an interrupted `ctxasm tidy` can't be undone: {_files_were(changed)} changed since"
         hint = f"restore the files that were changed, or remove {where} to keep everything as it is"
         return ContextasmError(where, what, hint, code=1)
     _close(root)
@@ -325,8 +325,8 @@ def take_back(root: str) -> Journal:
     """
     journal = load_journal(root, LAST)
     if journal is None:
-        hint = "`ctxasm tidy` shows what it would do"
-        raise ContextasmError("--undo", "nothing was applied that can be undone", hint)
+        hint = "run `ctxasm tidy` to see a plan"
+        raise ContextasmError("--undo", "there is no --apply to undo", hint)
     changed = _changed_since(root, journal)
     if not changed:
         os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
@@ -371,8 +371,8 @@ def _missing_folders(root: str, changes: Iterable[FileChange]) -> tuple[str, ...
 
 def _change_file(root: str, change: FileChange) -> None:
     if current_content(root, change.path) != change.before:
-        hint = "run the command again: nothing has been changed"
-        raise ContextasmError(change.path, "has been changed meanwhile", hint)
+        hint = "run the command again; nothing has been changed"
+        raise ContextasmError(change.path, "was changed by another program", hint)
     put_content(root, change.path, change.after, change.mode)
 
 

@@ -126,7 +126,7 @@ def unknown_id(name: str, ids: Collection[str], where: str) -> ContextasmError:
     """The error of an id that no memory has, with the ids that begin so, or the nearest one."""
     longer = _ids_from(name, ids)
     if longer[1:]:
-        hint = f"give more of it: {list_names(longer, 5)}"
+        hint = f"give more letters: {list_names(longer, 5)}"
         return ContextasmError(where, f"{name} is the beginning of {len(longer):,} ids", hint)
     # Digits are not words: an id that shares some of them is not meant.
     near = longer[0] if longer else nearest(name, ids, 0.9 if name.startswith("m-") else 0.6)

@@ -173,13 +173,13 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
             return appended
     if editor.is_one_memory(path):
         hint = "name another file with --file, or leave it out"
-        raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)
+        raise ContextasmError(path, "the whole file is one memory, because its front matter has a type", hint)
     if editor.hides_new(path):
         allow = "allow private memories with --audience personal"
-        hint = f"take {{private=true}} out of the text, {allow}, or name another file with --file"
-        raise ContextasmError(path, "the memory would be private there, and a shared audience may not read it", hint)
+        hint = f"remove {{private=true}} from the text, {allow}, or name another file with --file"
+        raise ContextasmError(path, "the memory would be private there, but the audience is shared", hint)
     hint = "close the open code fence or comment at its end, or name another file with --file"
-    raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
+    raise ContextasmError(path, "ctxasm would not read a bullet at its end as a memory", hint)
 
 
 def _read_back(memory: Memory) -> tuple[str, str, str, bool]:
@@ -271,7 +271,7 @@ def _change_entries(editor: MemoryEditor, entries: Sequence[SourceEntry], known:
     for path, own in by_path.items():
         if editor.is_one_memory(path):
             hint = f"change {path} by hand, or import without --update"
-            raise ContextasmError(own[0].where, "its memory is a whole file, which is not changed", hint)
+            raise ContextasmError(own[0].where, "its memory is a whole file, which an import does not change", hint)
         changed = {entry.id: known[entry.id]._replace(text=entry.text, **entry.fields) for entry in own}
         for memory in changed.values():
             editor.replace(memory, memory_bullet(memory))
@@ -285,7 +285,7 @@ def _change_entries(editor: MemoryEditor, entries: Sequence[SourceEntry], known:
 def _refuse_too_large(editor: MemoryEditor, path: str) -> None:
     size = len(editor.changed[path])
     if size > MAX_FILE:
-        hint = f"import it in parts, each with its own --file; {MAX_FILE:,} bytes are the most that is read of a file"
+        hint = f"import it in parts, each with its own --file, of at most {MAX_FILE:,} bytes"
         raise ContextasmError(path, f"would have {size:,} bytes", hint)
 
 
@@ -294,8 +294,8 @@ def _not_read_back(path: str, entry: SourceEntry, found: Memory | None = None) -
     given = [f"{name}: {field_text(value)}" for name, value in pairs if value != getattr(entry.memory, name)]
     if found and found.text == entry.memory.text and given:
         what = f"all memories of {path} have {', '.join(given)}, as its front matter says"
-        return ContextasmError(entry.where, what, "take that out of it, or name another --file")
-    what = f"would not be read back as one memory from {path}"
+        return ContextasmError(entry.where, what, "remove that from the front matter, or name another --file")
+    what = f"ctxasm would not read it as one memory from {path}"
     return ContextasmError(entry.where, what, "close its open comment or code fence, or name another --file")
 
 

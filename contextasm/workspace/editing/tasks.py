@@ -54,7 +54,7 @@ def _parse_stack(data: bytes, parse_yaml: Parse) -> tuple[TaskStack, object]:
     stack = parse_task_stack(parsed, problems)
     if problems:
         first = problems[0]
-        raise ContextasmError(f"{first.path}:{first.line}", first.message, "correct it, so that nothing gets lost")
+        raise ContextasmError(f"{first.path}:{first.line}", first.message, "correct the file, so that no task is lost")
     return stack, parsed.value
 
 

@@ -237,9 +237,9 @@ def _listed_by_git(
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise ContextasmError("git", f"can't be run: {error.strerror}", "correct that and try again") from error
+        raise ContextasmError("git", f"can't be run: {error.strerror}", "correct the cause and try again") from error
     except subprocess.TimeoutExpired as error:
-        hint = "leave out the layer or the rule that asks for it"
+        hint = "remove the layer or the rule that uses git"
         raise ContextasmError("git", f"took over {_TIMEOUT} seconds", hint) from error
     if code:
         message = messages.decode(errors="replace")
@@ -253,4 +253,4 @@ def git_failure(command: str, code: int, messages: str) -> ContextasmError:
     """The error of a git command that failed, in git's own words: its last line that names an error, else its first."""
     lines = [line for line in messages.splitlines() if line] or [f"ended with {code}"]
     what = next((line for line in reversed(lines) if line.startswith(("fatal:", "error:"))), lines[0])
-    return ContextasmError(f"git {command}", what, "correct that and try again; `git fsck` finds damage")
+    return ContextasmError(f"git {command}", what, "correct the cause and try again; `git fsck` finds damage")

@@ -172,7 +172,7 @@ class GitFolder(Folder):
         except (OSError, IndexError, ValueError):
             data, size = b"", 0
         if len(data) != size + 1:
-            hint = "complete a partial clone (`git archive HEAD` does), or find the damage with `git fsck`"
+            hint = "complete a partial clone with `git archive HEAD`, or look for damage with `git fsck`"
             raise ContextasmError(path, "git can't read this file of the repository", hint)
         return data[:-1]
 
@@ -206,7 +206,7 @@ def open_index(root: str, environment: Mapping[str, str], folder: str) -> GitFol
     which the hook's paths start. Raises `ContextasmError` if git or the repository does not exist, and for files that
     are not merged.
     """
-    _refuse_no_repository(root, environment, "--staged", "leave --staged out, or run `git init`")
+    _refuse_no_repository(root, environment, "--staged", "leave out --staged, or run `git init`")
     index = _hook_index(root, environment, folder)
     listed = [*_listed(_git_output(root, environment, "ls-files", "--stage", "-z", index=index))]
     if conflict := next((path for path, (*_, stage) in listed if stage != "0"), ""):

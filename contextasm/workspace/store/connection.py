@@ -123,10 +123,7 @@ that policies choose rows and do not refuse the question, every digit of numbers
 day, and backslashes. It comes after PGOPTIONS. No statement gives intervals or bytes, whose form has settings, too;
 the encoding and the isolation of transactions are set with the connection."""
 
-_BUSY = {
-    "55P03": "another transaction holds a lock that this one needs, and does not end",
-    "57014": "the server did not finish in time",
-}
+_BUSY = {"55P03": "another transaction holds a lock that this one needs", "57014": "the server did not finish in time"}
 """Words by the state of a statement that waited for too long."""
 
 _SERVER_SAYS = re.compile(r"(?:^|: )[^:\n]+:  (\S.*)$", re.MULTILINE)
@@ -149,7 +146,7 @@ the other one made first."""
 _HINTS = {
     "3F000": "make it with `ctxasm store init`",
     "42P01": "make it with `ctxasm store init`",
-    "42501": "ask the owner of the store for the right (docs/store.md)",
+    "42501": "ask the owner of the store for access (docs/store.md)",
 }
 """Hints by the state of an error: no such schema, no such table, no right."""
 
@@ -184,8 +181,8 @@ class Session:
         except psycopg2.Error as error:
             if not isinstance(error, psycopg2.OperationalError) or not _is_broken(error):
                 self._fail(error)  # the server says that it has undone the transaction
-            what = f"the connection broke while storing ({_words(error)}), and it may have been stored or not"
-            raise StoreError(self._where, what, "look with `ctxasm search`, then try again", UNREACHABLE) from error
+            what = f"the connection broke ({_words(error)}), so the change may be stored or not"
+            raise StoreError(self._where, what, "check with `ctxasm search`, then try again", UNREACHABLE) from error
 
     def _run(self, action: Any) -> None:
         import psycopg2
@@ -252,7 +249,7 @@ def _connect(config: StoreConfig) -> Any:
     except psycopg2.Error as error:
         raise _connect_error(where, error) from error
     except UnicodeError as error:  # of what is sent, or of an answer that quotes it
-        what = "can't connect: a setting, or what the server says to it, is not UTF-8"
+        what = "can't connect, because a setting or an answer of the server is not UTF-8"
         raise StoreError(where, what, "write PGOPTIONS, PGUSER and the address in UTF-8") from error
 
 
@@ -263,9 +260,9 @@ def _connect_error(where: str, error: Any) -> StoreError:
         return StoreError(where, f"takes no connection: {said[1]}", "try again later", BUSY)
     if said or _NOTHING_GIVEN in str(error):
         what = f"the server does not let you in: {said[1] if said else _NOTHING_GIVEN}"
-        hint = "see PGUSER, the name of the database, and the password in ~/.pgpass or PGPASSWORD"
+        hint = "check PGUSER, the name of the database, and the password in ~/.pgpass or PGPASSWORD"
         return StoreError(where, what, hint, "store-login")
-    hint = "see that the server runs, and that `store:` and PGHOST name it"
+    hint = "check that the server runs, and that `store:` or PGHOST names it"
     return StoreUnreachableError(where, f"can't be reached: {_words(error)}", hint)
 
 

@@ -107,12 +107,12 @@ class StoreOverlay:
         if self.distrust:
             raise ContextasmError(where, "the store is not used", self.distrust)
         if self.offline:
-            raise ContextasmError("--offline", "this needs the store", "leave it out")
+            raise ContextasmError("--offline", "this command needs the store", "leave out --offline")
 
     def _look(self, max_age: float) -> tuple[Sequence[str], Sequence[Problem]]:
         line = self.config.line
         if self.distrust:
-            message = f"the store is not used, and only files are read; {self.distrust}"
+            message = f"the store is not used, so only files are read; {self.distrust}"
             return (), [Problem("store-not-trusted", _SETTINGS_FILE, line, message)]
         changed: Sequence[str] = ()
         problems: list[Problem] = []
@@ -131,7 +131,7 @@ class StoreOverlay:
 
     def _refusals(self) -> list[Problem]:
         """The problem of each owner whose memories the role may not read."""
-        hint = "have the administrator add a row to ctxasm.member (docs/store.md)"
+        hint = "ask the administrator to add a row to ctxasm.member (docs/store.md)"
         owners, line = self.state().owners, self.config.line
         refused = [owner for owner in self.config.owners if owner in owners and owners[owner].is_refused]
         message = "this role may not read {}"
@@ -152,7 +152,7 @@ class StoreOverlay:
         # The time instead of a number of minutes: equal inputs give equal problems.
         time, missing = self.replica_time(), self._unreplicated()
         if not time:
-            return "it has no replica yet, so no memories are read"
+            return "there is no replica yet, so no memories are read"
         return f"the replica of {time} is read" + (f", which lacks {', '.join(missing)}" if missing else "")
 
     def _unreplicated(self) -> Sequence[str]:
@@ -168,7 +168,7 @@ class StoreOverlay:
                 count = sum(name.endswith(".md") for name in listdir(Path(self.root, owner, "memories")))
                 if count:
                     files = f"{count} file{'s are' if count > 1 else ' is'} not read"
-                    hint = f"run `ctxasm store import {owner}`, then take the files away"
+                    hint = f"run `ctxasm store import {owner}`, then remove the files"
                     message = f"{files}: the store has the memories of {owner}"
                     problems.append(Problem("store-files", f"{owner}/memories", 0, message, hint))
         return problems
@@ -204,7 +204,7 @@ def poll_store(overlay: StoreOverlay, nudge: Callable[[], None], warn: Callable[
                 pages = _pages(overlay)
             except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
                 changed, pages, words = (), seen, " ".join(str(error).split()) or type(error).__name__
-                now = str(error) if isinstance(error, ContextasmError) else f"the store can't be asked: {words}"
+                now = str(error) if isinstance(error, ContextasmError) else f"the store can't be reached: {words}"
             else:
                 now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
             if now != failure:

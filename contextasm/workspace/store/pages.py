@@ -134,14 +134,14 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     _refuse_long(stored, [*values, *lists, stored.type], where)
     _refuse_unseen(stored, where)
     if stored.text and not clean_text(stored.text).text.strip():
-        raise ContextasmError(where, "the text has nothing but hidden characters", "give it words, or take it away")
+        raise ContextasmError(where, "the text has only hidden characters", "add words, or remove the memory")
     if not stored.status.isascii():  # servers and Python do not agree on what is in lower case
         raise ContextasmError(where, "the status has letters beyond ASCII", "write one such as active or archived")
     # One more item after it: what the text opens and leaves open must not reach the next memory.
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored
     hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"
-    raise ContextasmError(where, "can't be stored: it would be read back differently", hint)
+    raise ContextasmError(where, "can't be stored, because it would be read differently", hint)
 
 
 def _says_private(memory: Memory) -> bool:
@@ -159,12 +159,12 @@ def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:
     ]
     for what, length, most in lengths:
         if length > most:
-            raise ContextasmError(where, f"{what} has {length:,} characters", f"the store takes {most:,} at most")
+            raise ContextasmError(where, f"{what} has {length:,} characters", f"the store takes at most {most:,}")
     texts = [memory.text.replace("\n", "\n  "), ",".join(word for name in LISTS for word in getattr(memory, name))]
     size = len("".join([*texts, memory.type, *(getattr(memory, name) for name in _WORDS)]).encode(errors="replace"))
     if size > _LARGEST:
-        what = f"the memory has {size:,} bytes, {_LARGEST:,} at most fit"
-        raise ContextasmError(where, what, "store its main points, or put it into a file of its own")
+        what = f"the memory has {size:,} bytes, and at most {_LARGEST:,} fit"
+        raise ContextasmError(where, what, "store its main points, or put it into its own file")
 
 
 def _refuse_unseen(memory: Memory, where: str) -> None:
@@ -173,8 +173,8 @@ def _refuse_unseen(memory: Memory, where: str) -> None:
     words += [(name, word) for name in LISTS for word in getattr(memory, name)]
     for name, word in (*words, ("type", memory.type)):
         if not is_value(word) or clean_value(word, CLEAN, 0, []) != word:  # something in it is hidden or masked
-            what = f"can't be stored: '{shown_name(word)}' of its {name} would not be read as it is"
-            raise ContextasmError(where, what, "take hidden characters, line ends, braces and secrets out of it")
+            what = f"can't be stored, because '{shown_name(word)}' of its {name} would be read differently"
+            raise ContextasmError(where, what, "remove hidden characters, line ends, braces and secrets from it")
 
 
 def _read_back(text: str) -> list[object]:

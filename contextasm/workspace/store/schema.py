@@ -43,8 +43,8 @@ def require_version(session: Session, config: StoreConfig) -> None:
     if not version:
         raise missing_store(config)
     if version < newest:
-        what = f"is of version {version}, and this ctxasm needs {newest}"
-        raise StoreError(where, what, "have its owner run `ctxasm store migrate`", _VERSION)
+        what = f"has version {version}, but this ctxasm needs {newest}"
+        raise StoreError(where, what, "ask its owner to run `ctxasm store migrate`", _VERSION)
 
 
 def missing_store(config: StoreConfig) -> StoreError:
@@ -55,7 +55,7 @@ def missing_store(config: StoreConfig) -> StoreError:
 
 def too_new(where: str, version: int, newest: int) -> StoreError:
     """The error of a store at `where` that only a later program knows."""
-    what = f"is of version {version}, and this ctxasm knows versions up to {newest}"
+    what = f"has version {version}, but this ctxasm knows versions up to {newest}"
     return StoreError(where, what, "install a newer ctxasm", _VERSION)
 
 
@@ -136,7 +136,7 @@ def _require_utf8(session: Session, config: StoreConfig) -> None:
     """Raise `ContextasmError` for a database of another encoding: it can't hold each text, and has other checksums."""
     ((encoding,),) = session.rows("SELECT current_setting('server_encoding')")
     if encoding != "UTF8":
-        hint = "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+        hint = "make a database with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
         raise StoreError(f"store {config.address}", f"the encoding of the database is {encoding}, not UTF8", hint)
 
 

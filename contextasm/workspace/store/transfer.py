@@ -44,7 +44,7 @@ from contextasm.workspace.store.rows import OF_OWNER, Row, locked_rows, update_r
 from contextasm.workspace.store.schema import in_transaction
 
 _ANOTHER_ID = "give the memory in the file another id"
-_EMPTY_FOLDER = "name an empty folder with --to, or take the file away"
+_EMPTY_FOLDER = "name an empty folder with --to, or remove the file"
 
 
 class ImportCounts(NamedTuple):
@@ -91,8 +91,8 @@ def _file_memories(
             stated = {name: fields[name] for name in FIELDS if name not in {"id", "text"}}
             new = SourceEntry(f"{path}:{memory.line}", memory.id, memory.text, stated)
             if first := entries.get(memory.id):
-                what = f"the id is taken by another memory, at {first.where}"
-                raise ContextasmError(_place(new), what, "give it another id")
+                what = f"the memory at {first.where} has the same id"
+                raise ContextasmError(_place(new), what, "give this memory another id")
             entries[memory.id] = new
             if path in page_of_file:
                 pages[memory.id] = page_of_file[path]
@@ -202,8 +202,8 @@ def _refuse_private_references(entry: SourceEntry, memory: Memory) -> None:
     """Raise `ContextasmError` for an open memory that names a private one, whose id others would read."""
     named = [*memory.supersedes, memory.superseded_by]
     if not memory.private and any(map(is_private_id, named)):
-        hint = "take it out of `supersedes`, and give the private memory {status=superseded}"
-        raise ContextasmError(_place(entry), "is not private and names a memory that is", hint)
+        hint = "remove the id from `supersedes`, and give the private memory {status=superseded}"
+        raise ContextasmError(_place(entry), "is not private, but names a private memory", hint)
 
 
 def _insert(session: Session, owner: str, new: Sequence[tuple[SourceEntry, Memory]], pages: Mapping[str, str]) -> None:
@@ -231,13 +231,13 @@ def _change(session: Session, where: str, row: Row, memory: Memory) -> None:
     """Make a row hold a memory. Raises `ContextasmError` at `where` for what the role may not change."""
     before = row.memory
     if row.deleted and not row.is_own:
-        what = f"was deleted by the role {row.role}, which stored it, and only that role can store it again"
+        what = f"was deleted by the role {row.role}, and only that role can store it again"
         raise ContextasmError(where, what, _ANOTHER_ID)
     if memory.writer != before.writer:
         what = f"has the writer {before.writer or 'none'} in the store, and that can't be changed"
         raise ContextasmError(where, what, "set this writer in the file, or give the memory another id")
     if memory.text != before.text and not row.is_own:
-        what = f"was stored by the role {row.role}, and only the role that stored it changes its text"
+        what = f"was stored by the role {row.role}, and only that role can change its text"
         raise ContextasmError(where, what, _ANOTHER_ID)
     try:
         is_changed = update_row(session, row.seq, memory)
@@ -287,9 +287,9 @@ def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
     """Raise `ContextasmError` if an owner has no replica, or the role may not read it."""
     where = "ctxasm store export"
     if missing := next((owner for owner in owners if owner not in state.owners), None):
-        raise ContextasmError(where, f"the store has no replica for {missing}", "run it without --offline")
+        raise ContextasmError(where, f"the store has no replica for {missing}", "run the command without --offline")
     if refused := next((owner for owner in owners if state.owners[owner].is_refused), None):
-        hint = "have the administrator add a row to ctxasm.member (docs/store.md), or name another owner"
+        hint = "ask the administrator to add a row to ctxasm.member (docs/store.md), or name another owner"
         raise ContextasmError(where, f"this role may not read {refused}", hint)
 
 
@@ -306,13 +306,15 @@ def _page_bytes(page: Path, stamp: tuple[int, ...]) -> bytes:
 def _refuse_link(target: Path, path: Path) -> None:
     """Raise `ContextasmError` if a link is on the way from the target, which may be one itself, to a file below it."""
     if os.path.realpath(path) != os.path.join(os.path.realpath(target), path.relative_to(target)):
-        raise ContextasmError(str(path), "leads elsewhere through a link", "name another folder, or take the link away")
+        raise ContextasmError(
+            str(path), "leads through a link to another place", "name another folder, or remove the link"
+        )
 
 
 def _refuse_edited(path: Path, data: bytes) -> None:
     there = file_bytes(str(path))
     if there != data and not (isinstance(there, ReadFailure) and there.code == MISSING):
-        raise ContextasmError(str(path), "is in the way: it differs from the page of the store", _EMPTY_FOLDER)
+        raise ContextasmError(str(path), "differs from the page of the store", _EMPTY_FOLDER)
 
 
 def _refuse_others(folder: Path, pages: Mapping[Path, object]) -> None:
@@ -321,4 +323,4 @@ def _refuse_others(folder: Path, pages: Mapping[Path, object]) -> None:
     with system_errors(str(folder), "can't be listed", "name another folder"), suppress(FileNotFoundError):
         names = sorted(os.listdir(folder))
     if other := next((name for name in names if name.endswith(".md") and folder / name not in pages), None):
-        raise ContextasmError(str(folder / other), "is in the way: it would be read with the export", _EMPTY_FOLDER)
+        raise ContextasmError(str(folder / other), "would be read with the export", _EMPTY_FOLDER)

@@ -148,8 +148,8 @@ class StoredMemories(StoreOverlay):
             for owner, ids in self._by_owner((memory.path, memory.id) for memory in memories).items():
                 rows = locked_rows(session, owner, "id = ANY(%s) AND NOT deleted", ids)
                 if gone := next((id_ for id_ in ids if id_ not in rows), None):
-                    what = f"can't be changed: it is gone from the store, or your role may not write in {owner}"
-                    raise ContextasmError(gone, what, "look with `ctxasm store status`; nothing has been changed")
+                    what = f"can't be changed: it was deleted, or your role may not write in {owner}"
+                    raise ContextasmError(gone, what, "check `ctxasm store status`; nothing has been changed")
                 for row in (rows[id_] for id_ in ids):
                     pairs.append((row.memory, change(row.memory)))
                     if pairs[-1][0] != pairs[-1][1]:
@@ -169,7 +169,7 @@ class StoredMemories(StoreOverlay):
         if dry_run:
             return None
         where = f"store {self.config.address}"
-        hint = "ask the owner of the store for the right (docs/store.md)"
+        hint = "ask the owner of the store for access (docs/store.md)"
         try:
             self.require_server()
             refused = in_transaction(self.config, lambda session: self._touch(session, shown, day))
@@ -177,7 +177,7 @@ class StoredMemories(StoreOverlay):
             where, reason, hint = error.where, error.what, error.hint
         else:
             reason = f"your role may not write in {', '.join(refused)}" if refused else ""
-        message = f"the day of access is not set in the store: {reason}"
+        message = f"the store could not set the day of access: {reason}"
         return Problem("store-untouched", where, 0, message, hint) if reason else None
 
     def _touch(self, session: Session, shown: Sequence[Decision], day: date) -> Sequence[str]:

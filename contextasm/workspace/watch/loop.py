@@ -107,8 +107,8 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
     rebuilder = Rebuilder(spec, reporter.warn)
 
     def refuse(reason: str) -> None:
-        hint = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
-        reporter.warn(f"{spec.root}: can't be watched natively: {reason}: {hint}")
+        hint = f"ctxasm scans the files every {POLL:g} s; a higher fs.inotify limit may help"
+        reporter.warn(f"{spec.root}: can't be watched by events ({reason}): {hint}")
 
     wake = Wakeup()
     with closing(EndSignals(wake)) as signals, closing(FileEvents(wake, rebuilder.is_relevant, refuse)) as events:

@@ -145,7 +145,7 @@ def test_limit_is_held_to_the_letter(host: str, name: str, whole: bytes, cut: by
 def test_openclaw_loads_no_link(tmp_path: Path) -> None:
     folder = files(tmp_path, {"docs/soul.md": "I am.\n", "AGENTS.md": "Do.\n"})
     (folder / "SOUL.md").symlink_to("docs/soul.md")
-    message = "SOUL.md: error: OpenClaw does not load a file that is a link: replace it with its text"
+    message = "SOUL.md: error: OpenClaw does not load a link to a file: replace the link with the text"
     assert message in check(folder, "--host", "openclaw").out
 
 
@@ -297,7 +297,7 @@ def test_claude_code_takes_comments_and_front_matter_out(tmp_path: Path) -> None
     shown = "".join(text[start:stop] for start, stop in file.kept)
     assert shown == "One.\n\n\n rest\n\nIn <!-- this --> stays.\n\n```\n<!-- so -->\n```\n"
     done = check(folder, "--host", "claude-code")
-    words = "Claude Code takes comments and front matter out of this file: 7 lines"
+    words = "Claude Code removes comments and front matter from this file: 7 lines"
     assert (done.code, f"CLAUDE.md:1: note: {words} [host-taken-out]" in done.out) == (0, True)
     assert "less comments and front matter" in inside("explain", "--host", "claude-code", cwd=folder).out
     # They do not count among the 200 lines of its memory.
@@ -521,7 +521,7 @@ def test_only_so_many_folders_below_are_looked_at(tmp_path: Path) -> None:
     done = check(root, "--host", "codex")
     assert "000/AGENTS.md, 001/AGENTS.md" in done.out
     assert "and 90 more" in done.out
-    assert "instruction files of 2 folders below the session's" in done.err
+    assert "instruction files of 2 folders below the session's folder" in done.err
 
 
 def test_json_of_explain_lists_every_lost_section(tmp_path: Path) -> None:

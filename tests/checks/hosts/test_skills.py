@@ -40,7 +40,7 @@ def skill(number: int, length: int) -> tuple[str, str]:
             "36,210 of 30,000 characters in a window of 1,000,000 tokens, 6,210 of them for the host's own",
         ),
         ("openclaw", "", "cut", 138, "500 of them for the host's own skills and text: 60 cut after 138 characters"),
-        ("gemini", ".gemini/", "whole", 579, "no file of this folder"),
+        ("gemini", ".gemini/", "whole", 579, "no file in this folder"),
     ],
 )
 def test_sixty_skills(host: str, top: str, outcome: str, kept: int, words: str, tmp_path: Path) -> None:
@@ -87,12 +87,14 @@ def test_only_the_flag_reads_the_home(tmp_path: Path) -> None:
         texts = [shown(*words) for words in commands]
         assert not [text for text in texts if "Canary" in text or "skills/own" in text or "AGENTS.override" in text]
     done = shown("check", "--host", "codex", "--host-home")
-    opposite = '"Never use tabs in Python" is the opposite of "Use tabs in Python" in AGENTS.md'
+    opposite = '"Never use tabs in Python" contradicts "Use tabs in Python" in AGENTS.md'
     assert f"~/.codex/AGENTS.override.md:3: warning: {opposite}" in done
     assert "~/.codex/AGENTS.md: note: Codex does not load this file: it is overridden by ~/.codex/AGENTS.ov" in done
     done = shown("check", "--host", "claude-code", "--host-home")
-    assert '~/.claude/CLAUDE.md:2: note: repeats a directive of CLAUDE.md: "Run the tests before you push' in done
+    assert (
+        '~/.claude/CLAUDE.md:2: note: the file repeats a directive of CLAUDE.md: "Run the tests before you push' in done
+    )
     assert "~/.claude/skills/own/SKILL.md  whole" in shown("explain", "--host", "claude-code", "--host-home")
     for count in (150, 151):
         (folder / "AGENTS.md").write_text("".join(f"- Use part {number} of the kit.\n" for number in range(count)))
-        assert ("Codex starts with 151 directives" in shown("check", "--host", "codex")) is (count > 150)
+        assert ("Codex loads 151 directives" in shown("check", "--host", "codex")) is (count > 150)

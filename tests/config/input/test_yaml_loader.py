@@ -88,7 +88,7 @@ def test_place_of_a_key_is_file_and_line() -> None:
 def test_empty_text_is_an_empty_mapping_and_another_value_is_none() -> None:
     assert load_mapping("", "f.yaml") == {}
     for text in ("- a\n", "a\n", "7\n"):
-        with pytest.raises(ContextasmError, match=r"f\.yaml:1: holds no keys: write `key: value` lines"):
+        with pytest.raises(ContextasmError, match=r"f\.yaml:1: holds no keys: write lines of the form `key: value`"):
             load_mapping(text, "f.yaml")
 
 
@@ -99,11 +99,11 @@ ALIAS_BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}
 
 REFUSED: dict[str, tuple[str | bytes, int, str]] = {
     **{name: (text, int(line), part) for name, text, line, part in rows("yaml/refused")},
-    "merge bomb": (MERGE_BOMB, 1, "unsupported anchor (&)"),
-    "alias bomb": (ALIAS_BOMB, 1, "unsupported anchor (&)"),
-    "too many digits": (f"a: 1\nb: {'9' * 5000}\n", 2, "a number of 5000 digits"),
-    "too many digits in a key": (f"{'9' * 1000}: 1\n", 1, "this key is not a word"),
-    "number beyond measure": (f"a: 1\nb: {'9' * 400}.5\n", 2, "a number of 402 digits"),
+    "merge bomb": (MERGE_BOMB, 1, "an anchor (&) is not supported"),
+    "alias bomb": (ALIAS_BOMB, 1, "an anchor (&) is not supported"),
+    "too many digits": (f"a: 1\nb: {'9' * 5000}\n", 2, "a number has 5000 digits"),
+    "too many digits in a key": (f"{'9' * 1000}: 1\n", 1, "the key is not a word"),
+    "number beyond measure": (f"a: 1\nb: {'9' * 400}.5\n", 2, "a number has 402 digits"),
     "huge version": (f"%YAML {'9' * 5000}.1\n---\na\n", 1, "not valid YAML"),
     "escape character": (b"a: 1\nb: \x1b[2J\n", 2, "not valid YAML"),
     "no UTF-8": (b"a: 1\nb: \xff\n", 2, "not valid YAML"),
@@ -168,7 +168,7 @@ def test_word_that_other_readers_trip_over_is_a_word(word: str) -> None:
 def test_text_above_the_limit_is_refused_before_it_is_parsed(limit: int | None) -> None:
     """P15, P17: with its size and the limit."""
     size = (limit or yaml_loader.MAX_DATA) + 1
-    with pytest.raises(ContextasmError, match=rf"f\.yaml:1: is too large: {size:,} bytes, and"):
+    with pytest.raises(ContextasmError, match=rf"f\.yaml:1: is too large: it has {size:,} bytes, and"):
         load_yaml(" " * size, "f.yaml", *([limit] if limit else []))
 
 

@@ -104,7 +104,7 @@ def test_daily_notes_outside_of_the_vault_are_refused_in_one_clear_line(tmp_path
     assert (result.code, result.out) == (2, "")
     assert result.err == (
         f"ctxasm: error: .obsidian/daily-notes.json: the folder of daily notes, {shown}, is not inside this workspace: "
-        "choose a folder of the workspace there, such as Daily\n"
+        "choose a folder of the workspace in the app, such as Daily\n"
     )
 
 
@@ -246,7 +246,7 @@ def test_what_a_folder_is(tmp_path: Path, names: tuple[bool, ...]) -> None:
     if is_native and identity:
         assert "Of agents/a/IDENTITY.md." in result.out
     elif is_native:
-        assert (result.code, "agent: none named" in result.err) == (2, True)
+        assert (result.code, "agent: no agent " in result.err) == (2, True)
     elif soul or rules:
         assert f"profile {'openclaw' if soul else 'repo'}, because " in result.err
         assert "Of agents/a" not in result.out
@@ -277,7 +277,7 @@ def test_no_workspace_names_the_signs_that_were_looked_for(tmp_path: Path) -> No
 def test_a_profile_of_another_kind_of_folder_is_told_what_is_here(tmp_path: Path) -> None:
     make(tmp_path, {"SOUL.md": "Calm.\n"})
     refused = inside("build", "-p", "logseq", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
-    assert (refused.code, "SOUL.md is here: -p openclaw" in refused.err) == (2, True)
+    assert (refused.code, "use -p openclaw for SOUL.md" in refused.err) == (2, True)
     assert "no logseq/config.edn)" in refused.err
 
 
@@ -304,7 +304,7 @@ def test_lock_has_the_files_of_every_agent_below_an_openclaw_workspace(tmp_path:
 
 def test_receipt_names_what_lies_unread_beside_an_agent(tmp_path: Path) -> None:
     make(tmp_path, {**OPENCLAW, **AGENT, "CLAUDE.md": "Kind.\n"})
-    words = "also here, not read: SOUL.md, "
+    words = "not read, but also here: SOUL.md, "
     receipt = inside("build", cwd=tmp_path, env=DAY).err
     assert words in receipt
     assert "(-p openclaw), CLAUDE.md (-p repo)" in receipt
@@ -317,7 +317,7 @@ def test_receipt_names_what_lies_unread_beside_an_agent(tmp_path: Path) -> None:
 def test_an_error_about_agents_names_what_else_is_here(tmp_path: Path) -> None:
     make(tmp_path, {**OPENCLAW, "ctxasm.yaml": "budget: 4k\n"})
     refused = inside("build", cwd=tmp_path, env=DAY)
-    assert (refused.code, "SOUL.md is here: -p openclaw" in refused.err) == (2, True)
+    assert (refused.code, "use -p openclaw for SOUL.md" in refused.err) == (2, True)
     assert inside("build", "-p", "openclaw", cwd=tmp_path, env=DAY).code == 0
 
 

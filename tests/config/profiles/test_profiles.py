@@ -102,7 +102,7 @@ def test_shares_above_the_whole_are_named_with_what_to_take_off(tmp_path: Path) 
     shares = {layer.id: layer.limits.share for layer in load_profile("query", "tests", tmp_path).layers}
     for name, share in {**shares, "recent": 60}.items():
         assert not share or f"{name} {share:g}" in str(raised.value)
-    assert "lower some of them by" in raised.value.hint
+    assert "reduce their sum by" in raised.value.hint
 
 
 def test_openclaw_memory_that_is_cut_keeps_both_ends(tmp_path: Path) -> None:

@@ -275,8 +275,8 @@ def test_config_shows_the_embedder_and_whether_it_is_used(tmp_path: Path) -> Non
 
 FAILING = {
     "exit code": ("import sys; sys.exit('no model here')", "ended with exit code 1 (no model here)"),
-    "nothing": ("pass", "gave another number of vectors than there were texts"),
-    "one too many": ("for n in range(6): print('[1, 2]')", "gave another number of vectors"),
+    "nothing": ("pass", "did not give one vector for each text"),
+    "one too many": ("for n in range(6): print('[1, 2]')", "did not give one vector for each text"),
     "garbage": ("print('loading model...')", "gave a line that is not JSON: loading model"),
     "no vector": ("print('{}')", "gave something that is not a list of numbers"),
     "words": ("print('[\"a\"]')", "gave something that is not a list of numbers"),
@@ -284,7 +284,7 @@ FAILING = {
     "not finite": ("print('[NaN, 1]')", "gave a number that is not finite"),
     "too large": ("print('[' + '9' * 400 + ']')", "gave a number that is not finite"),
     "different lengths": ("print('[1]'); print('[1, 2]')", "gave vectors of different lengths"),
-    "no end": ("while True: print('[' * 99999, end='')", "gave a line that does not end"),
+    "no end": ("while True: print('[' * 99999, end='')", "gave an endless line"),
     "slow": ("import time; time.sleep(60)", "took longer than 0.5 s"),
     "slow to end": ("import os, time; os.close(1); os.close(2); time.sleep(60)", "took longer than 0.5 s"),
 }
@@ -464,7 +464,7 @@ def test_many_texts_are_sent_in_several_requests(tmp_path: Path, server: Server)
 def test_the_key_is_taken_from_the_variable_that_is_named(tmp_path: Path, server: Server) -> None:
     root = workspace(tmp_path, {"url": server.url, "model": "m", "key_env": "MY_KEY"})
     missing = build(root)
-    assert "needs the key that MY_KEY should hold" in missing.err
+    assert "needs a key in the variable MY_KEY" in missing.err
     bad = build(root, MY_KEY="secret\u00e9")
     assert "MY_KEY" in bad.err
     assert "secret" not in bad.err
@@ -479,7 +479,7 @@ def test_the_key_is_taken_from_the_variable_that_is_named(tmp_path: Path, server
         ("broken", "answered 500 Internal Server Error"),
         ("moved", "answered 302 Found"),
         ("odd", "gave an answer without vectors"),
-        ("bare", "gave another number of vectors than there were texts"),
+        ("bare", "did not give one vector for each text"),
         ("slow", "took longer than 0.5 s"),
     ],
     indirect=["server"],
@@ -502,7 +502,7 @@ def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
     with Server("well") as gone:
         url = gone.url
     result = build(workspace(tmp_path, {"url": url, "model": "m"}))
-    assert "the embedder can't be asked: Connection refused" in result.err
+    assert "the embedder can't be reached: Connection refused" in result.err
     assert found(result)[0] == FALLBACK
 
 

@@ -68,7 +68,7 @@ def test_a_required_private_layer_is_missed_aloud() -> None:
 def test_a_required_file_that_is_private_is_missed_aloud() -> None:
     context = build(agent(identity="All of it. {private=true}"), audience="shared")
     (problem,) = context.problems
-    assert problem.message == "is private, so a shared context lacks it, and layer `L1` is required"
+    assert problem.message == "is private, so a shared context leaves it out, but layer `L1` is required"
 
 
 def test_a_text_of_private_lines_alone_is_private_and_not_blank() -> None:

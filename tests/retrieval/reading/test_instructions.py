@@ -24,7 +24,7 @@ def test_a_circle_of_imports_is_told_and_read_once(tmp_path: Path) -> None:
     make(tmp_path, {"CLAUDE.md": "@a.md\n", "a.md": "A @b.md\n", "b.md": "B @a.md\n"})
     result = inside("build", "-w", tmp_path)
     assert result.out.count("### a.md") == 1
-    assert "b.md:1: @a.md is a circle of imports: a.md -> b.md -> a.md" in result.err
+    assert "b.md:1: @a.md makes a circle of imports: a.md -> b.md -> a.md" in result.err
 
 
 def test_imports_are_followed_five_deep(tmp_path: Path) -> None:
@@ -203,6 +203,6 @@ def test_globs_with_too_many_braces_are_told(tmp_path: Path) -> None:
     glob = "{a,b}" * 25 + "*.py"
     make(tmp_path, {"AGENTS.md": "Root.\n", ".cursor/rules/a.mdc": f"---\nglobs: {glob}\n---\nRule.\n"})
     told = warnings(tmp_path, "--open", "x.py")
-    assert ".cursor/rules/a.mdc:1: not every file is found that its globs name" in told
+    assert ".cursor/rules/a.mdc:1: its globs do not find every file, because" in told
     make(tmp_path, {".cursor/rules/a.mdc": "---\nglobs: '*.{a,b}{c,d}'\n---\nRule.\n"})
-    assert "not every file" not in warnings(tmp_path, "--open", "x.py")
+    assert "its globs do not find" not in warnings(tmp_path, "--open", "x.py")

@@ -192,19 +192,19 @@ def test_value_that_cannot_be_used_is_a_problem_and_the_default_holds(attribute:
 
 def test_field_like_no_other_is_told_what_there_is() -> None:
     (message,) = wrong("- text {qqq=1}")
-    assert message.startswith("1: unknown field qqq")
+    assert message.startswith("1: unknown field `qqq`")
     assert "id, type, importance" in message
 
 
 def test_unknown_fields_are_told_in_the_order_in_which_they_stand() -> None:
     fields = [f"zz{letter}" for letter in "abcdefgh"]
     text = "- text {" + " ".join(f"{field}=1" for field in fields) + "}"
-    assert [message.split()[3].rstrip(";") for message in wrong(text)] == fields
+    assert [message.split()[3].strip("`;") for message in wrong(text)] == fields
 
 
 def test_key_of_the_front_matter_that_is_nearly_a_field_is_a_problem() -> None:
     assert wrong("---\ntitle: Notes\naliases: [a]\nimportanse: high\n---\n- text") == [
-        "1: unknown field importanse in the front matter; did you mean importance?"
+        "1: unknown field `importanse` in the front matter; did you mean importance?"
     ]
 
 

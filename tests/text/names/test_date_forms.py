@@ -34,7 +34,7 @@ def test_a_form_reads_its_names_and_lists_them(form: str) -> None:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ("MMMM D, YYYY", "spells the month in words"),
+        ("MMMM D, YYYY", "writes the month in words"),
         ("YYYY-MM", "has no day"),
         ("YYYY-[W]ww", "has ww"),
         ("", "has no year"),

@@ -289,7 +289,7 @@ def test_row_120_a_mask_takes_the_place_of_a_secret(tmp_path: Path, before: str,
     shown = inside(*words).out
     (action,) = plan(tmp_path)
     assert action["needs_approval"]
-    assert "git's history and .tidy/ (for --undo) keep it" in str(action["reason"])
+    assert "git's history and .tidy/ still hold it" in str(action["reason"])
     apply(tmp_path)
     assert (tmp_path / FILE).read_bytes().decode() == after.replace("\n", end)
     assert inside(*words).out == shown

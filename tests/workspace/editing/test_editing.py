@@ -141,7 +141,7 @@ def test_nothing_is_stored_where_standard_output_is_closed(tmp_path: Path, words
 def test_a_full_disk_behind_standard_output_is_told_with_what_is_stored(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = shell('"$@" >/dev/full', *words, "-w", fill(tmp_path, {}))
     assert done.code == 2
-    assert "do not run the command again: everything is stored" in done.err
+    assert "do not run the command again; everything is stored" in done.err
 
 
 @pytest.mark.parametrize("command", ["remember", "log"])

@@ -84,7 +84,7 @@ def test_upstream_of_a_branch_is_a_revision(root: Path, tmp_path: Path) -> None:
 
 def test_repository_that_does_not_hold_the_workspace_is_told(root: Path) -> None:
     later = fill(root.parent / "later", {})
-    refused(inside("diff", "-w", later, "HEAD"), "HEAD: holds no file of the workspace", "committed")
+    refused(inside("diff", "-w", later, "HEAD"), "HEAD: has no file of the workspace", "committed")
 
 
 @pytest.mark.parametrize(("name", "shown"), [("^HEAD", "^HEAD"), ("--all", "--all"), (" ", "' '")])
@@ -102,7 +102,7 @@ def test_error_of_the_side_now_names_the_side(root: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "two")
     git(root, "mv", "agents/c", "agents/d")
-    refused(inside("diff", "-w", root, "-a", "c", "HEAD"), "now: --agent: unknown agent c")
+    refused(inside("diff", "-w", root, "-a", "c", "HEAD"), "now: --agent: unknown agent `c`")
 
 
 def test_changed_files_are_right_in_a_hook_of_a_linked_worktree(root: Path, tmp_path: Path) -> None:

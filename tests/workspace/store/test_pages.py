@@ -147,11 +147,11 @@ def test_an_emoji_that_is_joined_can_be_a_value() -> None:
 @pytest.mark.parametrize("name", ["tags", "files", "key"])
 def test_a_value_that_is_refused_is_named(name: str) -> None:
     value: Any = "\u200b" if name == "key" else ("fine", "\u200b")
-    with pytest.raises(ContextasmError, match=rf"'\\u200b' of its {name} would not be read as it is"):
+    with pytest.raises(ContextasmError, match=rf"'\\u200b' of its {name} would be read differently"):
         storable_memory(MEMORY._replace(**{name: value}), "here")
 
 
 def test_a_memory_that_512_times_over_is_no_file_is_refused() -> None:
     for text in ("\N{GRINNING FACE}" * 30_001, "\n".join("a" * 30_100)):
-        with pytest.raises(ContextasmError, match=r"the memory has 1[0-9,]+ bytes, 120,000 at most fit"):
+        with pytest.raises(ContextasmError, match=r"the memory has 1[0-9,]+ bytes, and at most 120,000 fit"):
             storable_memory(MEMORY._replace(text=text), "here")

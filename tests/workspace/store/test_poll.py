@@ -85,7 +85,7 @@ def test_a_question_that_fails_in_any_way_is_told_once_in_a_line_and_the_next_is
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
 ) -> None:
     told, _ = watched(monkeypatch, tmp_path, error, error, (["page"], ()), ((), ()))
-    assert [told[0].startswith("the store can't be asked: "), "\n" in told[0]] == [True, False]
+    assert [told[0].startswith("the store can't be reached: "), "\n" in told[0]] == [True, False]
     assert [told[1].endswith("the store answers again"), *told[2:]] == [True, "nudge"]
 
 

@@ -69,13 +69,13 @@ def test_an_older_store_gets_what_it_lacks(empty: Database, tmp_path: Path) -> N
 
 def test_a_newer_store_is_refused(database: Database, tmp_path: Path) -> None:
     database.run("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')")
-    with pytest.raises(ContextasmError, match="is of version 99") as failure:
+    with pytest.raises(ContextasmError, match="has version 99") as failure:
         migrate_store(database.config("postgres"))
     assert "newer ctxasm" in str(failure.value)
     root = database.workspace(tmp_path)
     for words in (("remember", "-t", "q1", "x"), ("store", "pull"), ("build", "-q", "-a", "luna", "--strict")):
         result = database.ctxasm(root, *words)
-        assert (result.code, "is of version 99" in result.err) == (1 if "--strict" in words else 2, True), result.err
+        assert (result.code, "has version 99" in result.err) == (1 if "--strict" in words else 2, True), result.err
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_nothing_is_written_into_a_newer_store(database: Database, tmp_path: Pat
     before = database.run(rows)
     database.run("INSERT INTO ctxasm.migration (number, name) VALUES (99, 'future')")
     result = database.ctxasm(root, *(word.format(root=root) for word in words))
-    assert (result.code, "is of version 99" in result.err) == (0 if "--touch" in words else 2, True), result
+    assert (result.code, "has version 99" in result.err) == (0 if "--touch" in words else 2, True), result
     assert database.run(rows) == before
     if "--touch" in words:
-        assert "the day of access is not set in the store: is of version 99" in result.err
+        assert "the store could not set the day of access: has version 99" in result.err
 
 
 def test_a_role_without_the_right_makes_no_store(empty: Database, tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_only_the_role_that_stored_a_memory_changes_its_text_by_an_import(databa
     ("text", "words"),
     [
         ("---\ntype: a]b\n---\nA type that no brackets hold\n", "old.md:4: m-4a8221ca47e1: can't be stored"),
-        ("- one {id=a}\n", "older.md:1: a: the id is taken by another memory, at teams/q1/memories/old.md:1: "),
+        ("- one {id=a}\n", "older.md:1: a: the memory at teams/q1/memories/old.md:1 has the same id: "),
         (f"- one {{id=b key={'k' * 1001}}}\n", "old.md:1: b: a value has 1,001 characters"),
         (f"- one {{id=b tags={'t' * 900}{',t' * 4000}}}\n", "old.md:1: b: tags has 8,900 characters"),
     ],
@@ -234,7 +234,7 @@ def test_an_export_stands_beside_no_other_memories(database: Database, tmp_path:
     exported(database, tmp_path / "ws", tmp_path / "out")
     exported(database, tmp_path / "ws", tmp_path / "out")
     (tmp_path / "out" / TEAM / "memories/mine.md").write_text("- mine\n")
-    with pytest.raises(ContextasmError, match="is in the way"):
+    with pytest.raises(ContextasmError, match="would be read with the export"):
         exported(database, tmp_path / "ws", tmp_path / "out")
 
 
@@ -264,7 +264,7 @@ def test_nothing_is_exported_through_a_link(database: Database, tmp_path: Path, 
         outside.mkdir()
     result = database.ctxasm(root, "store", "export", "--to", tmp_path / "out")
     assert (result.code, result.err.count("\n")) == (2, 1)
-    assert "leads elsewhere through a link" in result.err
+    assert "is a link" in result.err
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and "ws" not in file.parts]
     path.unlink()
     assert database.ctxasm(root, "store", "export", "--to", tmp_path / "out").code == 0
@@ -352,7 +352,7 @@ def test_ids_that_a_memory_supersedes_lose_and_get_the_number_of_the_role(databa
     assert "{id=b supersedes=a,2-other,gone}" in pages
     assert "{id=p private=true supersedes=a,q}" in pages
     (root / file).write_text(text.replace("supersedes=a,2-other", "supersedes=q,2-other"))
-    with pytest.raises(ContextasmError, match=r"old\.md:2: b: is not private and names a memory that is"):
+    with pytest.raises(ContextasmError, match=r"old\.md:2: b: is not private, but names a private memory"):
         import_files(database.overlay(root), TEAM, in_private_parts)
 
 
@@ -395,7 +395,7 @@ def test_what_the_server_refuses_is_named_by_its_place(database: Database, tmp_p
 def test_two_memories_of_files_with_one_id_are_refused(database: Database, tmp_path: Path, mark: str) -> None:
     both = {f"{TEAM}/memories/{name}.md": f"- {name} {{id=x{mark}}}\n" for name in ("one", "two")}
     root = database.workspace(tmp_path, {**FILES, **both})
-    with pytest.raises(ContextasmError, match=r"two\.md:1: x: the id is taken by another memory, at .*one\.md:1"):
+    with pytest.raises(ContextasmError, match=r"two\.md:1: x: the memory at .*one\.md:1 has the same id"):
         import_files(database.overlay(root), TEAM, in_private_parts)
 
 

@@ -321,8 +321,8 @@ def test_a_connection_that_breaks_in_the_commit_is_told_as_that(
     monkeypatch.setattr(Session, "commit", broken)
     result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
     assert (result.code, result.out, commits) == (2, "", 1)
-    assert "it may have been stored or not" in result.err
-    assert "look with `ctxasm search`" in result.err
+    assert "the change may be stored or not" in result.err
+    assert "check with `ctxasm search`" in result.err
     assert "nothing was stored" not in result.err
 
 
