@@ -66,11 +66,15 @@ def assert_fits(text: str, small: int, large: int, keep: str, counter: TokenCoun
     more += f"\n{closing.closing}" if closing else ""
     assert_fences_whole(text, less)
     originals = {*text.split("\n")}
-    lines = iter(more.split("\n"))
+    rest = more.split("\n")
     for line in kept_lines(less, originals):
         # In their order. A line that is not in the text is an end of one, or closes a fence.
         is_same = partial(operator.eq, line) if line in originals else partial(is_part, line)
-        assert any(map(is_same, lines)), line
+        while rest and not is_same(rest[0]):
+            del rest[0]
+        assert rest, line
+        # The other end of the same line may follow.
+        rest[0] = rest[0][len(line) :] if line not in originals and rest[0].startswith(line) else ""
 
 
 def is_part(part: str, line: str) -> bool:

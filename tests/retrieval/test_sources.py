@@ -226,7 +226,7 @@ def test_row_65_parts_of_the_stack_keep_their_shares(tmp_path: Path) -> None:
     for number in range(12):
         stack = push(pop(push(stack, "side " * 30), "result " * 60), f"goal {number} " * 30)
     folder = fill(tmp_path, {"tasks.yaml": changed_task_text("", TaskStack(), stack)})
-    pressure = ("--additional", "a " * 1500)
+    pressure = ("--additional", "a\n" * 3000)  # lines so short that no token stays free
     built = json.loads(inside("build", "-q", "-f", "json", "-p", "query", "-b", "1000", "-w", folder, *pressure).out)
     used = {each["layer"]: each["used"] for each in built["allowances"]}
     assert used["root"] <= 50
