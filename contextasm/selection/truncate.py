@@ -43,6 +43,9 @@ LONG_LINE = 1_000
 
 CHUNK = 20
 
+LAST_STATES = 24
+"""Number of states that are looked at one by one, from the largest down."""
+
 HEAD_LINES = {"table": 2, "fence": 1, "raw": 1}
 """Lines at the top of a block that are shown with any part of it: a table's head and its rule, an opening."""
 
@@ -146,10 +149,14 @@ def _with_least_units(
 
 
 def _most(pieces: Sequence[_Piece], fits: Callable[[Sequence[_Piece]], bool]) -> Sequence[_Piece]:
-    """The most of the pieces that fit, with few states looked at: all, then ever fewer, then halves between two."""
+    """The most of the pieces that fit, with few states looked at: the last ones, then ever fewer, then halves.
+
+    A state may fit although one with fewer pieces does not: a piece that fills a gap saves its marker.
+    """
     fitting, beyond, step = len(pieces), len(pieces) + 1, 1
     while fitting and not fits(pieces[:fitting]):
-        fitting, beyond, step = max(fitting - step, 0), fitting, step * 2
+        step *= 1 + (len(pieces) - fitting >= LAST_STATES)
+        fitting, beyond = max(fitting - step, 0), fitting
     while beyond - fitting > 1:
         middle = (fitting + beyond) // 2
         fitting, beyond = (middle, beyond) if fits(pieces[:middle]) else (fitting, middle)
