@@ -12,13 +12,15 @@ from functools import partial
 from time import monotonic
 
 from contextasm.model import Cache, Problem, ProgramFailed, RunProgram
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.markdown.literals import open_literal
 
 _LARGEST_OUTPUT = 16 << 20
 """Bytes that a command may print."""
 
 FILE = "ctxasm.yaml"
 
-_VERSION = "3"
+_VERSION = "4"
 """Goes up when the same command and text must be summarized anew."""
 
 
@@ -80,9 +82,10 @@ class CommandSummarizer:
                     raise ProgramFailed("gave an endless output")
         self._seconds_left = deadline - monotonic()
         try:
-            summary = output.decode().replace("\r\n", "\n").strip()
+            summary = clean_text(output.decode()).text.strip()
         except UnicodeDecodeError as error:
             raise ProgramFailed(f"printed text that is not UTF-8: byte {error.start}") from error
         if not summary:
             raise ProgramFailed("printed nothing")
-        return summary
+        part = open_literal(summary)
+        return f"{summary}\n{part.closing}" if part and part.closing else summary

@@ -9,7 +9,7 @@ last state that costs no more than the room is taken, so more room never loses a
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, groupby, pairwise, zip_longest
+from itertools import chain, groupby, islice, pairwise, zip_longest
 
 from contextasm.model import (
     ContextasmError,
@@ -128,7 +128,9 @@ def truncate(
     fitting = _most(chosen, fits)
     if fitting or not is_alone or not fragments:
         return _excerpts(fragments, fitting)
-    first = next(_pieces(fragments, lines))
+    first, *others = islice(_pieces(fragments, lines), 2)
+    # The end of the first piece of a text is not its end.
+    first = first._replace(keep="start") if others and first.keep == "ends" else first
     parts = _smaller_parts(first, lines[first.number], by_lines=by_lines)
     return _excerpts(fragments, next(filter(None, map(partial(_most, fits=fits), parts)), ()))
 

@@ -268,6 +268,17 @@ def test_summaries_are_remembered_by_their_text(tmp_path: Path) -> None:
     assert (root / "asked").read_text() == asked
 
 
+def test_words_of_a_summarizer_are_as_clean_as_a_file(tmp_path: Path) -> None:
+    token = "ghp_" + "a8Kd93jfLq02mZx7Tb5Vc1Yw6Re4Su9Pn0Qi"
+    root = workspace(tmp_path / "w", YAML.replace("cat >> asked; echo In short.", "cat words"))
+    (root / "words").write_text(f"In short\u202e \x1b[31m {token} <!-- open\n", encoding="utf-8")
+    done = run(root, allowed=True, cache=tmp_path / "c")
+    assert "In short" in done.out
+    assert not {"\u202e", "\x1b"} & {*done.out}
+    assert token not in done.out
+    assert token.encode() not in b"".join(file.read_bytes() for file in (tmp_path / "c").rglob("*") if file.is_file())
+
+
 def test_child_that_a_command_leaves_behind_is_killed_and_not_waited_for(tmp_path: Path) -> None:
     yaml = YAML.replace("cat >> asked; echo In short.", "sleep 600 & echo $! > pid; echo In short.")
     root = workspace(tmp_path / "w", yaml)

@@ -36,10 +36,12 @@ _ITEM_CALLS = tuple(
 class _Read(NamedTuple):
     """The calls and results of the messages that were read so far, and what was not read."""
 
-    calls: dict[str, tuple[object, object, bool]]
-    """Name of the tool, arguments, and whether the message is private, of each call by its id."""
-    answered: set[str]
-    """Ids of results."""
+    calls: dict[str, tuple[object, object]]
+    """Name of the tool and arguments of each call by its id."""
+    private_calls: set[str]
+    """Ids of the calls in private messages."""
+    results: list[tuple[str, dict[str, object]]]
+    """The event of each result, with the id of its call, which may come later."""
     unread: Counter[str]
     """Number of the parts that no event shows, by their types."""
 
@@ -56,7 +58,7 @@ def session_of_history(text: str, problems: list[Problem]) -> tuple[str, str]:
         raise ContextasmError(HISTORY, "is empty", f"{_HINT}; [] if nothing was said")
     lines = [] if text.lstrip().startswith("[") else text.split("\n")
     entries = [load_json(line, f"{HISTORY}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    read = _Read({}, set(), Counter())
+    read = _Read({}, set(), [], Counter())
     events: list[Mapping[str, object]] = []
     for number, entry in enumerate(entries if lines else _listed(text), 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("type", entry.get("role")), str):
@@ -67,7 +69,9 @@ def session_of_history(text: str, problems: list[Problem]) -> tuple[str, str]:
             events += (event | {KEY: True} for event in made) if is_private else made
         else:
             events.append(entry)
-    read.unread["call without a result"] += len(read.calls.keys() - read.answered)
+    for call, event in read.results:
+        event.update({KEY: True} if call in read.private_calls else {})
+    read.unread["call without a result"] += len(read.calls.keys() - {call for call, _ in read.results})
     thinking = sum(read.unread.pop(kind, 0) for kind in _THINKING)
     if counts := [f"{kind} ({count:,})" for kind, count in sorted(read.unread.items()) if count]:
         message = f"some parts of messages are left out: {', '.join(counts)}"
@@ -105,7 +109,9 @@ def _events_of_message(message: Mapping[str, object], read: _Read, *, is_private
         kind = str(part.get("type"))
         if kind in {"tool_use", *_ITEM_CALLS}:
             arguments = _arguments(_first(part, "arguments", "input", "action", "operation"))
-            read.calls[str(_first(part, "call_id", "id"))] = part.get("name", kind), arguments, is_private
+            call = str(_first(part, "call_id", "id"))
+            read.calls[call] = part.get("name", kind), arguments
+            read.private_calls.update([call] if is_private else [])
         elif kind == "tool_result" or kind.removesuffix("_output") in _ITEM_CALLS:
             yield _result(_first(part, "tool_use_id", "call_id", "id"), _first(part, "content", "output"), read)
         elif role in {"system", "developer"}:
@@ -137,14 +143,14 @@ def _first(part: Mapping[str, object], *keys: str) -> object:
 
 
 def _result(call: object, content: object, read: _Read) -> dict[str, object]:
-    name, arguments, is_private = read.calls.get(str(call), (None, None, False))
-    read.answered.add(str(call))
+    name, arguments = read.calls.get(str(call), (None, None))
     if isinstance(content, list | dict):
         blocks = _blocks(content)
         read.unread.update(_kind(block) for block in blocks if not isinstance(block.get("text"), str))
         content = "\n\n".join(text for block in blocks if isinstance(text := block.get("text"), str))
     event = {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
-    return event | {KEY: True} if is_private else event
+    read.results.append((str(call), event))
+    return event
 
 
 def _blocks(content: object) -> list[Mapping[str, object]]:

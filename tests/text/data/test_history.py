@@ -92,6 +92,13 @@ CALL_FORMS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
 }
 
 
+@pytest.mark.parametrize("form", CALL_FORMS)
+def test_the_result_of_a_private_call_is_private_before_the_call_too(form: str) -> None:
+    call, result = CALL_FORMS[form]
+    session, _ = session_of_history(json.dumps([result, call | {"private": True}]), [])
+    assert [json.loads(line)["private"] for line in session.splitlines()] == [True]
+
+
 @pytest.mark.parametrize("is_private", [True, False])
 @pytest.mark.parametrize("form", CALL_FORMS)
 def test_the_result_of_a_call_is_as_private_as_the_call_in_the_form_of_every_api(form: str, is_private: bool) -> None:
@@ -120,7 +127,7 @@ def test_items_are_counted_that_no_event_shows() -> None:
     own, result = map(json.loads, session.splitlines())
     assert own == items[1]
     assert (result["tool"], result["output"]) == ("computer_call", "")
-    assert words == "1 part of thinking in --history left out"
+    assert words == "1 part of thinking left out of --history"
     assert [each.message for each in problems] == [
         "parts of messages are left out: call without a result (1), computer_screenshot (1)"
     ]
