@@ -129,5 +129,5 @@ def test_items_are_counted_that_no_event_shows() -> None:
     assert (result["tool"], result["output"]) == ("computer_call", "")
     assert words == "1 part of thinking left out of --history"
     assert [each.message for each in problems] == [
-        "parts of messages are left out: call without a result (1), computer_screenshot (1)"
+        "some parts of messages are left out: call without a result (1), computer_screenshot (1)"
     ]
