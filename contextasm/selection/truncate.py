@@ -146,14 +146,22 @@ def _with_least_units(
 
 
 def _most(pieces: Sequence[_Piece], fits: Callable[[Sequence[_Piece]], bool]) -> Sequence[_Piece]:
-    """The most of the pieces that fit, with few states looked at: all, then ever fewer, then halves between two."""
-    fitting, beyond, step = len(pieces), len(pieces) + 1, 1
-    while fitting and not fits(pieces[:fitting]):
-        fitting, beyond, step = max(fitting - step, 0), fitting, step * 2
+    """The most of the pieces that fit, with few states looked at: the first 1, 2, 4 and so on, then halves between two.
+
+    More room never leads to an earlier state, even where a state costs less than the one before it, since it closes a
+    gap: which states are looked at depends only on those that fit. After the first that does not, two more are tried.
+    """
+
+    def is_state(count: int) -> bool:
+        return count <= len(pieces) and fits(pieces[:count])
+
+    fitting, beyond = 0, 1
+    while is_state(beyond):
+        fitting, beyond = beyond, 2 * beyond
     while beyond - fitting > 1:
         middle = (fitting + beyond) // 2
-        fitting, beyond = (middle, beyond) if fits(pieces[:middle]) else (fitting, middle)
-    return pieces[:fitting]
+        fitting, beyond = (middle, beyond) if is_state(middle) else (fitting, middle)
+    return pieces[: next(filter(is_state, (beyond + 2, beyond + 1)), fitting)]
 
 
 def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep: str = "start") -> str:
