@@ -185,7 +185,7 @@ def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep
     return laid_out(excerpts)
 
 
-def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:
+def piece_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:
     """Units of each piece of some fragments with its line ends, in keep order; marks of headings do not count.
 
     A heading may have more of these than in its file.
@@ -195,7 +195,7 @@ def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[in
     return [counter.units(re.sub("(?m)^#+", "", text)) for text in texts]
 
 
-def first_blocks(fragments: Sequence[Fragment], count: int) -> tuple[Excerpt, ...]:
+def first_pieces(fragments: Sequence[Fragment], count: int) -> tuple[Excerpt, ...]:
     """The first pieces in keep order, as excerpts of their fragments."""
     return _excerpts(fragments, [*_pieces(fragments, [fragment.text.split("\n") for fragment in fragments])][:count])
 
