@@ -12,6 +12,7 @@ from contextasm.model import (
     SHARED,
     Build,
     ContextasmError,
+    EntryPool,
     Layer,
     Memory,
     Problem,
@@ -28,11 +29,13 @@ from contextasm.retrieval.pool import (
     read_pool,
     searched_memories,
     topic_hits,
+    use_pool,
     with_validity,
 )
 from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
 from contextasm.retrieval.reading.files import logs_in_display_order, query_paths
 from contextasm.retrieval.sources.log_search import line_matches, log_lines
+from contextasm.text.markdown.logs import LogLine
 from contextasm.text.names.places import MEMORY_FILES
 from contextasm.text.names.templates import fill_template, placeholders
 
@@ -178,19 +181,26 @@ def _line_hits(query: SourceQuery) -> TopicHits:
     pairs = zip(known.all_entries, known.exclusions, strict=True)
     inactive = {entry.line for entry, why in pairs if why or outside_code(entry, query)}
     memories = {(memory.path, memory.line): memory for memory in known.active}
-    kind = log_lines(days)._replace(length_penalty=LENGTH_PENALTY)
-    read = read_pool(build.workspace, kind, dict.fromkeys((*days, *own)))
-    lines = [line for line in read.active if line.path not in own or line.line not in inactive]
-    pool = ReadPool(kind, lines, read.documents, read.problems)
-    scores, _, late = line_matches(query, pool, layer.query.min_match)
-    found = {row: similarity for row, ((_, similarity), *_) in scores.items()}
-    headings = {*pool.marked()}
-    best: dict[str, tuple[Memory, Score]] = {}
-    for row in sorted(found, key=lambda row: (found[row], days.get(lines[row].path, "")), reverse=True):
-        line = lines[row]
-        typed = Memory(f"{line.path}:{line.line}", line.path, line.line, line.text, created=days.get(line.path, ""))
-        hit = memories.get((line.path, line.line), typed)
-        if row not in headings:
+    kind = log_lines(days if layer.query.dates else {})._replace(name="searched-lines", length_penalty=LENGTH_PENALTY)
+    paths = [*dict.fromkeys((*days, *own))]
+
+    def hits(pool: EntryPool[LogLine]) -> TopicHits:
+        scores, _, late = line_matches(query, pool, layer.query.min_match)
+        headings = {*pool.marked()}
+        found = {row: similarity for row, ((_, similarity), *_) in scores.items() if row not in headings}
+        lines = dict(zip(found, pool.entries([*found]), strict=True))
+        best: dict[str, tuple[Memory, Score]] = {}
+        for row in sorted(found, key=lambda row: (found[row], days.get(lines[row].path, "")), reverse=True):
+            line = lines[row]
+            typed = Memory(f"{line.path}:{line.line}", line.path, line.line, line.text, created=days.get(line.path, ""))
+            hit = memories.get((line.path, line.line), typed)
             best.setdefault(hit.text, (hit, (("similarity", found[row]), ("total", found[row]))))
-    hits = tuple(best.values())[: layer.ranking.top]
-    return hits, pool.rows - len(headings), (*problems, *pool.problems, *late)
+        shown = tuple(best.values())[: layer.ranking.top]
+        return shown, pool.rows - len(headings), (*problems, *pool.problems, *late)
+
+    if not (inactive or layer.query.dates):
+        return use_pool(query, kind, paths, hits)
+    # An index has every line, and knows the day of a log only by its name.
+    read = read_pool(build.workspace, kind, paths)
+    lines = [line for line in read.active if line.path not in own or line.line not in inactive]
+    return hits(ReadPool(kind, lines, read.documents, read.problems))

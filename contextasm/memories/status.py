@@ -55,9 +55,9 @@ def change_status(owner: Owner, names: Sequence[str], action: str, process: Proc
 
         def change(memory: Memory) -> Memory:
             if memory.status not in {*origins, *same}:
-                what = f"its status is {memory.status}"
+                what = f"has the status {memory.status}"
                 hint = f"only a memory with the status {' or '.join(origins)} can be {status}; nothing has been changed"
-                raise ContextasmError(memory.id, what, hint, code=1)
+                raise ContextasmError(f"memory `{memory.id}`", what, hint, code=1)
             if action == VERIFIED:
                 return _verified(memory, owner.day)._replace(cites=renewed_cites(memory, workspace))
             return memory if memory.status in same else memory._replace(status=status)
@@ -74,11 +74,11 @@ def _verified(memory: Memory, today: date) -> Memory:
     """The memory, verified today. Raises `ContextasmError` if it does not hold, or was written or verified later."""
     if words := validity_words(memory, today):
         raise ContextasmError(
-            memory.id, f"it {words}", "change its days with `ctxasm edit`; nothing has been changed", code=1
+            f"memory `{memory.id}`", words, "change its days with `ctxasm edit`; nothing has been changed", code=1
         )
     if (last := max(memory.created, memory.verified)) > str(today):
         word = "verified" if last == memory.verified else "written"
-        raise ContextasmError(memory.id, f"was {word} on {last}", f"give --date {last} or later", code=1)
+        raise ContextasmError(f"memory `{memory.id}`", f"was {word} on {last}", f"give --date {last} or later", code=1)
     return memory._replace(verified=str(today))
 
 
@@ -87,5 +87,5 @@ def _only_memory(ids: WorkspaceIds, name: str) -> Memory:
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         hint = "name the owner with -a NAME or -t NAME; nothing has been changed"
-        raise ContextasmError(name, f"several memories have this id, at {places}", hint)
+        raise ContextasmError(f"id `{name}`", f"belongs to several memories, at {places}", hint)
     return memories[0]

@@ -103,7 +103,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
     paths = record_paths(root, name)
     if len(paths) > 1:
         ids = ", ".join(path.stem for path in paths[:5])
-        raise model.ContextasmError(name, f"is the beginning of {len(paths)} record ids", f"give more digits: {ids}")
+        raise model.ContextasmError(f"record `{name}`", f"matches {len(paths)} records", f"give more digits: {ids}")
     return paths[0] if paths else None
 
 

@@ -9,6 +9,7 @@ from contextasm.rendering.wording import LINE_TRACES, reason_words
 from contextasm.retrieval.reading.files import layer_paths
 from contextasm.rules.apply import section
 from contextasm.text.markdown.blocks import headings
+from contextasm.text.names.glob import glob_matches
 
 
 class LineTrace(NamedTuple):
@@ -58,6 +59,8 @@ def trace_line(
     if reason == LINE_TRACES["not-read"] and not layer:
         layer = _reading_layer(workspace, context, path, layers())
         reason = LINE_TRACES["left-out"] if layer else reason
+        if not layer and (layer := _layer_of_open_files(path, layers())):
+            reason = LINE_TRACES["not-open"]
     return LineTrace(False, layer, reason)
 
 
@@ -107,6 +110,13 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
         lines := max([len(document.whole.rstrip("\n").split("\n")), *(gap.last for gap in document.gaps)])
     ):
         raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of these lines")
+
+
+def _layer_of_open_files(path: str, layers: Sequence[Layer]) -> str:
+    """The id of the layer that reads a file only if a file in its folder is open; empty for none."""
+    instructing = (layer for layer in layers if any(source.uses_open for source in layer.query.traits))
+    matching = (layer.id for layer in instructing for path_ in layer.query.paths if glob_matches(f"**/{path_}", path))
+    return next(matching, "")
 
 
 def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:

@@ -132,6 +132,7 @@ LINE_TRACES: Mapping[str, str] = {
     "taken-out": "a comment, or the line under a heading: not shown",
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
+    "not-open": "no file in its folder is open (--open FILE)",
     "left-out": "its layer is left out of this build, by `enabled: false` or by --scope",
 }
 """Wording of each reason why a line that belongs to no fragment is not shown, by the reason of a gap or a code."""

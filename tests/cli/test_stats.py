@@ -168,7 +168,7 @@ def test_on_a_terminal_only_a_title_or_a_path_is_wider_than_it(tmp_path: Path, c
     }
     shown = on_terminal("stats", "-w", fill(tmp_path, files), *DATE, columns=columns)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip("\r") for line in shown.split("\n")]
-    titles = ("Sizes by owner", "Growth a week", "Duplicates", "A start")
+    titles = ("Sizes by owner", "Growth a week", "Duplicates", "A build")
     wide = [line for line in lines if cell_len(line) > columns and " " in line.strip()]
     assert [line for line in wide if not line.startswith(titles)] == []
     assert "####" in shown

@@ -384,7 +384,7 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
         ("build_context", {"agent": 5}, "build_context: agent: `5` can't be used here: give a text of at most 255"),
         ("build_context", {"topic": None}, "build_context: topic: nothing can't be used here: give a text"),
         ("build_context", {"budget": [1]}, "build_context: budget: a list can't be used here: give a text or a whole"),
-        ("build_context", {"budget": True}, "build_context: budget: true can't be used here"),
+        ("build_context", {"budget": True}, "build_context: budget: `true` can't be used here"),
         ("build_context", {"budget": "-4"}, "budget: `-4` is not a number of tokens"),
         (
             "build_context",

@@ -386,7 +386,7 @@ def test_row_89_record_reads_nothing_outside_the_workspace(root: Path) -> None:
 def test_several_records_of_the_same_beginning_are_told(root: Path) -> None:
     path = recorded(root)
     (path.parent / f"{path.stem[:5]}zzz.json").write_bytes(path.read_bytes())
-    refused(inside("replay", path.stem[:4], cwd=root), "is the beginning of 2 record ids")
+    refused(inside("replay", path.stem[:4], cwd=root), "matches 2 records")
     refused(inside("replay", "0123456789abcdef", cwd=root), "no such record")
     refused(inside("replay", "../../etc/passwd", cwd=root), "no such record")
 

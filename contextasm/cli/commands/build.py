@@ -29,7 +29,7 @@ class BuildFlags(NamedTuple):
 
     # Types, not texts of types: each build reads them, and would compile the texts.
 
-    output: Annotated[Text, Flag("Write to this file (-: standard output).", "FILE", "-o")] = None
+    output: Annotated[Text, Flag("Write to this file (`-` writes standard output).", "FILE", "-o")] = None
     into: Annotated[Texts, Flag("Write into a managed block of this file; repeatable.", "FILE")] = ()
     force: Annotated[bool, Flag("Replace a managed block that was edited by hand.")] = False
     remove: Annotated[bool, Flag("Remove the managed block from the files of --into, and build nothing.")] = False

@@ -11,7 +11,7 @@ from contextasm.config.resolve import counter_of_text, process_environment
 
 
 def print_count(
-    options: Options, *, file: Annotated[str, Argument("FILE", "The file to count (-: standard input).")] = "-"
+    options: Options, *, file: Annotated[str, Argument("FILE", "The file to count (`-` reads standard input).")] = "-"
 ) -> None:
     """Print the number of tokens of a text, and nothing else. The text is counted unchanged."""
     counter = counter_of_text(options, process_environment())

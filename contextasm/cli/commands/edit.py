@@ -27,7 +27,7 @@ def edit(options: Options, *, name: MemoryId) -> None:
     workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
-        raise ContextasmError("id", f"several memories have the id {name} ({places})", "name the owner with -a or -t")
+        raise ContextasmError(f"id `{name}`", f"belongs to several memories ({places})", "name the owner with -a or -t")
     (memory,) = memories
     refuse_store(workspace, memory.path)
     _run_editor(_editor_command(), f"{workspace.root}/{memory.path}", memory.line)

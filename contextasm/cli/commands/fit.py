@@ -19,7 +19,7 @@ from contextasm.text.cleaning.clean import clean_text, removal_problems
 def print_fit(
     options: Options,
     *,
-    file: Annotated[str, Argument("FILE", "The file to cut (-: standard input).")] = "-",
+    file: Annotated[str, Argument("FILE", "The file to cut (`-` reads standard input).")] = "-",
     keep: Annotated[Literal["start", "end", "both"], Flag("The part of the text to keep.")] = "start",
     quiet: QuietOption = False,
 ) -> None:

@@ -75,7 +75,7 @@ def import_memories(
     options: Options,
     *,
     source: Annotated[str, Argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}.")],
-    path: Annotated[str, Argument("PATH", "The file, or the folder of memories (-: standard input).")],
+    path: Annotated[str, Argument("PATH", "The file, or the folder of memories (`-` reads standard input).")],
     file: Annotated[Text, Flag("Write to this file (default: memories/imported-FROM.md of the owner).", "FILE")] = None,
     update: Annotated[bool, Flag("Change stored memories that differ from the imported ones.")] = False,
     dry_run: Annotated[bool, Flag("Show what would be done, and write nothing.")] = False,

@@ -27,7 +27,7 @@ class LogDocument(TypedDict):
 def append_entry(
     options: Options,
     *,
-    text: Annotated[str, Argument("TEXT", "The entry (-: from standard input).")],
+    text: Annotated[str, Argument("TEXT", "The entry (`-` reads standard input).")],
     receipt: Receipt,
 ) -> None:
     """Append an entry to the log of the day, and create the log if it is missing."""

@@ -47,7 +47,7 @@ class RememberedDocument(TypedDict):
 def add_memories(
     options: Options,
     *,
-    text: Annotated[str, Argument("TEXT", "The memory (-: from standard input, one text or JSON object per line).")],
+    text: Annotated[str, Argument("TEXT", "The memory (`-` reads standard input, one text or JSON object per line).")],
     kind: Annotated[Text, Flag("The type (default: note).", "TYPE", "--type")] = None,
     importance: Annotated[
         Text, Flag("0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).", "X")

@@ -44,7 +44,7 @@ class ArchiveSearchDocument(TypedDict):
 def show_hits(
     options: Options,
     *,
-    text: Annotated[str, Argument("TEXT", "The text to search for (-: from standard input).")],
+    text: Annotated[str, Argument("TEXT", "The text to search for (`-` reads standard input).")],
     everywhere: Annotated[
         bool, Flag("Search the memories of every agent, every team and the project.", names="--all")
     ] = False,

@@ -55,7 +55,7 @@ class Options(NamedTuple):
     team: Annotated[
         Text, Flag("The team (default: none; an empty name means none).", "NAME", "-t", completed="team")
     ] = None
-    topic: Annotated[Text, Flag("The topic of the conversation (-: from standard input).", "TEXT")] = None
+    topic: Annotated[Text, Flag("The topic of the conversation (`-` reads standard input).", "TEXT")] = None
     entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
     profile: Annotated[
         Text, Flag("The profile (default: the one that fits the files).", "NAME|FILE", "-p", completed="profile")
@@ -70,7 +70,7 @@ class Options(NamedTuple):
     )
     scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...", completed="layer")] = None
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID", completed="session")] = None
-    history: Annotated[Text, Flag("The conversation so far, as JSON (-: from standard input).", "FILE")] = None
+    history: Annotated[Text, Flag("The conversation so far, as JSON (`-` reads standard input).", "FILE")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
     since: Annotated[Text, Flag("Leave out entries before this ISO date or time (UTC by default).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Show only events of this type; repeatable.", "TYPE", "--event-type")] = ()
@@ -101,7 +101,9 @@ class Options(NamedTuple):
         Text, Flag("Who may read the output: personal, or shared (no private text).", "NAME", completed="audience")
     ] = None
     offline: Annotated[bool, Flag("Contact no server; read the shared memories from the local replica.")] = False
-    workspace: Annotated[Text, Flag("The workspace (default: this folder, or the nearest above).", "DIR", "-w")] = None
+    workspace: Annotated[
+        Text, Flag("The workspace (default: this folder, or the nearest workspace above it).", "DIR", "-w")
+    ] = None
 
 
 class ProcessEnvironment(NamedTuple):

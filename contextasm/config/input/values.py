@@ -78,7 +78,7 @@ def parse_number(value: object, where: str) -> float:
     """A number of either sign; infinity is refused."""
     if not is_number(value, -LARGEST_NUMBER, LARGEST_NUMBER):
         raise ContextasmError(
-            where, f"expected a number, found {describe_value(value)}", "write a number without quotes"
+            where, f"expected a number, found {describe_value(value)}", "write a number, such as 3, without quotes"
         )
     return value
 
@@ -190,7 +190,7 @@ def parse_scalar(value: object, where: str) -> str:
 def describe_value(value: object) -> str:
     """The sort of a value, or the value itself, for a message."""
     if isinstance(value, bool):
-        return str(value).lower()
+        return f"`{str(value).lower()}`"
     kinds = ((dict, "a mapping"), (list, "a list"), (type(None), "nothing"))
     return next((kind for type_, kind in kinds if isinstance(value, type_)), f"`{value}`")
 

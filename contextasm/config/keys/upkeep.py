@@ -116,7 +116,7 @@ def _parse_compress(value: object, where: str) -> CompressPolicy:
 def _parse_evict(value: object, where: str) -> EvictPolicy:
     evict = parse_fields(value, where, EvictPolicy, "write `max_kb: 500` under it")
     if "max_kb" not in evict:
-        raise ContextasmError(where, "has no limit", "add `max_kb:` with the most kilobytes for all items together")
+        raise ContextasmError(where, "has no limit", "add `max_kb:`, the largest total size of all items in kilobytes")
     for weight, other in (("lru", "quality"), ("quality", "lru")):
         if weight in evict:
             evict.setdefault(other, 1 - evict[weight])

@@ -31,7 +31,7 @@ def shipped() -> Sequence[str]:
     return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(SHIPPED) if name.endswith(".yaml")))
 
 
-_READABLE = "name a profile's file that can be read"
+_READABLE = "give the path of a readable profile"
 
 
 def read_file(path: str, where: str) -> bytes:

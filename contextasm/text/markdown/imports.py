@@ -60,7 +60,7 @@ def imported_path(importing: str, written: str) -> str | None:
 
 def no_file_words(written: str, path: str) -> str:
     """The words that an import leads to no file, with the path that it means if that is another one."""
-    return f"@{written} names no file" if path == written else f"@{written} means {path}, which is not a file"
+    return f"@{written} names no file" if path == written else f"@{written} leads to {path}, which is not a file"
 
 
 def is_file_name(written: str) -> bool:

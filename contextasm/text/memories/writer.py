@@ -215,8 +215,8 @@ def parse_value(word: str, where: str) -> str:
     """A value of a field, without blanks around it, that braces can hold."""
     _refuse_long(word, where)
     if not is_value(word):
-        hint = "leave out quotes, braces and line ends"
-        raise ContextasmError(where, f"{quoted_value(word)} can't be written in braces", hint)
+        hint = "remove quotes, braces and line ends from it"
+        raise ContextasmError(where, f"the value {quoted_value(word)} can't be written in braces", hint)
     return word.strip()
 
 

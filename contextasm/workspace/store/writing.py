@@ -149,7 +149,9 @@ class StoredMemories(StoreOverlay):
                 rows = locked_rows(session, owner, "id = ANY(%s) AND NOT deleted", ids)
                 if gone := next((id_ for id_ in ids if id_ not in rows), None):
                     what = f"can't be changed: it was deleted, or your role may not write in {owner}"
-                    raise ContextasmError(gone, what, "check `ctxasm store status`; nothing has been changed")
+                    raise ContextasmError(
+                        f"memory `{gone}`", what, "check `ctxasm store status`; nothing has been changed"
+                    )
                 for row in (rows[id_] for id_ in ids):
                     pairs.append((row.memory, change(row.memory)))
                     if pairs[-1][0] != pairs[-1][1]:
