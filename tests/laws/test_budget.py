@@ -120,6 +120,6 @@ def test_a_layer_has_one_number_of_tokens_everywhere(
     wanted = {usage.layer: usage.wanted for usage in context.allowances}
     for problem in context.problems:
         if problem.code in {"starved", "no-room"}:
-            assert f"needs {wanted[problem.path]:,} tokens" in problem.message
+            assert f"needs {wanted[problem.path]} tokens" in problem.message
         if problem.code == "over-budget" and counter is ESTIMATE:
             assert f" take {context.tokens:,} tokens, more than the budget of {budget:,}," in problem.message
