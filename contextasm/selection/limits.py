@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from contextasm.model import PIN_FIELD, Fragment, Layer, NamedTuple, Problem, Profile
 from contextasm.selection.sections import TITLES_PART, Demand, units_of
 from contextasm.selection.tokens import LENGTHS
-from contextasm.selection.truncate import block_sizes, first_blocks
+from contextasm.selection.truncate import first_pieces, piece_sizes
 
 
 class Allowance(NamedTuple):
@@ -124,13 +124,13 @@ def within_chars(demands: Sequence[Demand], total: int) -> list[Demand]:
     The layers take their part of the total one after the other, and then what is left of it.
     """
     limits = {each.layer.id: each.layer.limits for each in demands if each.layer.limits.max_chars is not None}
-    ends = {each.layer.id: _block_ends(each) for each in demands if each.layer.id in limits}
+    ends = {each.layer.id: _piece_ends(each) for each in demands if each.layer.id in limits}
     left = total or sum(own[-1] for own in ends.values())
     counts = dict[str, int]()
     for name, own in ends.items():
         chars = min(limits[name].max_chars or 0, left)
         left -= min(chars, own[-1])
-        counts[name] = len(own) - 1 if limits[name].required else _blocks_over(own, chars)
+        counts[name] = len(own) - 1 if limits[name].required else _pieces_over(own, chars)
     spare = total - sum(own[counts[name]] for name, own in ends.items())
     for name, own in ends.items():
         shown = own[counts[name]]
@@ -141,31 +141,31 @@ def within_chars(demands: Sequence[Demand], total: int) -> list[Demand]:
     return [each._replace(most=most.get(each.layer.id)) for each in demands]
 
 
-def _block_ends(demand: Demand) -> list[int]:
-    """UTF-16 code units up to the end of each block of a layer, in keep order, with 0 before the first.
+def _piece_ends(demand: Demand) -> list[int]:
+    """UTF-16 code units up to the end of each piece of a layer, in keep order, with 0 before the first.
 
-    All is one block if it is within the limit of the layer.
+    All is one piece if it is within the limit of the layer.
     """
     fragments = [fragment for group in demand.sections.values() for fragment in group]
     whole = sum(LENGTHS["chars"].units(fragment.text) for fragment in fragments)
     is_over = whole > (demand.layer.limits.max_chars or 0)
-    return [0, *accumulate(block_sizes(fragments, LENGTHS["chars"]) if is_over else [whole])]
+    return [0, *accumulate(piece_sizes(fragments, LENGTHS["chars"]) if is_over else [whole])]
 
 
-def _blocks_over(ends: Sequence[int], chars: int) -> int:
-    """The number of blocks that hold so many characters with one more block.
+def _pieces_over(ends: Sequence[int], chars: int) -> int:
+    """The number of pieces that hold so many characters with one more piece.
 
     So three quarters of the characters are of the beginning and one is of the end, where a text keeps both: neither is
-    ever short by more than a block.
+    ever short by more than a piece.
     """
     longest = max(stop - start for start, stop in pairwise(ends))
     return min(len(ends) - 1, bisect_left(ends, chars + longest)) if chars else 0
 
 
 def _units_of_first(demand: Demand, count: int) -> int:
-    """Units of the first blocks of a layer."""
+    """Units of the first pieces of a layer."""
     fragments = [fragment for group in demand.sections.values() for fragment in group]
-    return units_of(demand.lay_out_all(first_blocks(fragments, count)))
+    return units_of(demand.lay_out_all(first_pieces(fragments, count)))
 
 
 def with_unclaimed_room(demands: Sequence[Demand], total: int, required: int) -> list[Demand]:

@@ -43,9 +43,6 @@ LONG_LINE = 1_000
 
 CHUNK = 20
 
-LAST_STATES = 24
-"""Number of states that are looked at one by one, from the largest down."""
-
 HEAD_LINES = {"table": 2, "fence": 1, "raw": 1}
 """Lines at the top of a block that are shown with any part of it: a table's head and its rule, an opening."""
 
@@ -151,18 +148,22 @@ def _with_least_units(
 
 
 def _most(pieces: Sequence[_Piece], fits: Callable[[Sequence[_Piece]], bool]) -> Sequence[_Piece]:
-    """The most of the pieces that fit, with few states looked at: the last ones, then ever fewer, then halves.
+    """The most of the pieces that fit, with few states looked at: the first 1, 2, 4 and so on, then halves between two.
 
-    A state may fit although one with fewer pieces does not: a piece that fills a gap saves its marker.
+    More room never leads to an earlier state, even where a state costs less than the one before it, since it closes a
+    gap: which states are looked at depends only on those that fit. After the first that does not, two more are tried.
     """
-    fitting, beyond, step = len(pieces), len(pieces) + 1, 1
-    while fitting and not fits(pieces[:fitting]):
-        step *= 1 + (len(pieces) - fitting >= LAST_STATES)
-        fitting, beyond = max(fitting - step, 0), fitting
+
+    def is_state(count: int) -> bool:
+        return count <= len(pieces) and fits(pieces[:count])
+
+    fitting, beyond = 0, 1
+    while is_state(beyond):
+        fitting, beyond = beyond, 2 * beyond
     while beyond - fitting > 1:
         middle = (fitting + beyond) // 2
-        fitting, beyond = (middle, beyond) if fits(pieces[:middle]) else (fitting, middle)
-    return pieces[:fitting]
+        fitting, beyond = (middle, beyond) if is_state(middle) else (fitting, middle)
+    return pieces[: next(filter(is_state, (beyond + 2, beyond + 1)), fitting)]
 
 
 def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep: str = "start") -> str:
@@ -186,7 +187,7 @@ def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep
     return laid_out(excerpts)
 
 
-def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:
+def piece_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:
     """Units of each piece of some fragments with its line ends, in keep order; marks of headings do not count.
 
     A heading may have more of these than in its file.
@@ -196,7 +197,7 @@ def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[in
     return [counter.units(re.sub("(?m)^#+", "", text)) for text in texts]
 
 
-def first_blocks(fragments: Sequence[Fragment], count: int) -> tuple[Excerpt, ...]:
+def first_pieces(fragments: Sequence[Fragment], count: int) -> tuple[Excerpt, ...]:
     """The first pieces in keep order, as excerpts of their fragments."""
     return _excerpts(fragments, [*_pieces(fragments, [fragment.text.split("\n") for fragment in fragments])][:count])
 

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from contextasm.model import ContextasmError, TokenCounter
 from contextasm.rendering.formats import MARKER, MARKERS
-from contextasm.selection.tokens import ESTIMATE
+from contextasm.selection.tokens import ESTIMATE, LENGTHS
 from contextasm.selection.truncate import HEAD_LINES, KEEP, WHOLE_CODE, fit_text
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.literals import closes_fence, open_literal
@@ -133,6 +133,17 @@ def test_fit_keeps_to_the_budget_leaves_fences_whole_and_loses_no_line_to_more_r
 @given(text=texts, keep=keeps, counter=counters)
 def test_a_text_that_fits_is_left_as_it_is(text: str, keep: str, counter: TokenCounter) -> None:
     assert fitted(text, counter.count(text), keep, counter) == text
+
+
+@pytest.mark.parametrize("keep", [*KEEP])
+def test_more_room_loses_no_row_when_a_gap_closes(keep: str) -> None:
+    """The last row below the headings costs less than it saves: two markers. So a state may fit, and not the last."""
+    rows = [f"Row {number}" for number in range(100, 110)]
+    text = "\n\n".join(("Begin 0.", "Begin 0.", "# H", "## H", "### H", "\n".join(rows)))
+    shown: set[str] = set()
+    for budget in range(25, len(text)):
+        before, shown = shown, {*fitted(text, budget, keep, LENGTHS["chars"]).split("\n")} & {*rows}
+        assert before <= shown, budget
 
 
 CODE = "\n".join(("```sh", *(f"step {number}" for number in range(30)), "```"))

@@ -144,7 +144,7 @@ def _first(part: Mapping[str, object], *keys: str) -> object:
 
 def _result(call: object, content: object, read: _Read) -> dict[str, object]:
     name, arguments = read.calls.get(str(call), (None, None))
-    if isinstance(content, list | dict):
+    if isinstance(content, list) or (isinstance(content, dict) and "type" in content):
         blocks = _blocks(content)
         read.unread.update(_kind(block) for block in blocks if not isinstance(block.get("text"), str))
         content = "\n\n".join(text for block in blocks if isinstance(text := block.get("text"), str))

@@ -131,3 +131,12 @@ def test_items_are_counted_that_no_event_shows() -> None:
     assert [each.message for each in problems] == [
         "some parts of messages are left out: call without a result (1), computer_screenshot (1)"
     ]
+
+
+def test_a_result_that_is_an_object_of_its_own_is_shown_as_it_is() -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "weather", "arguments": "{}"}
+    result = {"role": "tool", "tool_call_id": "c", "content": {"status": "ok", "degrees": 3}}
+    problems: list[Problem] = []
+    session, _ = session_of_history(json.dumps([call, result]), problems)
+    assert json.loads(session)["output"] == {"status": "ok", "degrees": 3}
+    assert not problems
