@@ -85,6 +85,7 @@ def changed_task_text(text: str, old: TaskStack, new: TaskStack) -> str:
     """The YAML text of a file with the old stack, changed if the new one differs from it."""
     if new == old:
         return text
+    text = re.sub(r"(?m)^tasks: *\[ *\] *$", "tasks:", text)
     old_tasks = {task.id: task for task in old.frames}
     for number, task in enumerate(new.frames):
         fields = {name: getattr(task, name) for name in _FIELDS}
