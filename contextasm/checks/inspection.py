@@ -121,7 +121,7 @@ class Inspection:
         files = InputFiles(Folder(self.folder.root), (), (), ())
         if self.prepared:
             files = build_inputs(self.prepared, self.process.folder)
-        checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in places.WORKSPACE_PATTERNS)
+        checked = (InputPattern(pattern, "a check reads this file") for pattern in places.WORKSPACE_PATTERNS)
         return files._replace(patterns=(*files.patterns, *checked))
 
     @cached_property

@@ -51,10 +51,10 @@ def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
     layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
     patterns = (
         *_instruction_files(prepared),
-        InputPattern(FILE, "ctxasm reads its settings from this file"),
-        InputPattern(RULE_FILES, "ctxasm reads rules from this file"),
-        InputPattern(LOCK_FILE, "ctxasm keeps the digests of reviewed files here"),
-        InputPattern(FEEDBACK_FILES, "ctxasm keeps the feedback on builds here"),
+        InputPattern(FILE, "this path is for settings"),
+        InputPattern(RULE_FILES, "this path is for rules"),
+        InputPattern(LOCK_FILE, "this path is for the digests of reviewed files"),
+        InputPattern(FEEDBACK_FILES, "this path is for feedback on builds"),
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )

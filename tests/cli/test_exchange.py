@@ -447,7 +447,7 @@ def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Pa
     fill(workspace, PRIVATE)
     before = files(workspace)
     refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "as a source of the context")
-    refused(export(workspace, "-o", workspace / "ctxasm.yaml"), "-o", "reads its settings")
+    refused(export(workspace, "-o", workspace / "ctxasm.yaml"), "-o", "is for settings")
     refused(export(workspace, "-f", "okf", "-o", workspace / "agents"), "is a folder with files in it")
     refused(export(workspace, "-f", "okf"), "--format okf", "name a new folder with -o DIR")
     refused(export(workspace, "-f", "okf", "-o", tmp_path / "no/such"), "can't be written")

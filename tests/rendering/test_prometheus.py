@@ -154,7 +154,7 @@ def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, st
     ("words", "told"),
     [
         (("--metrics", "agents/a/IDENTITY.md"), "as a source of the context"),
-        (("--metrics", "ctxasm.yaml"), "reads its settings"),
+        (("--metrics", "ctxasm.yaml"), "is for settings"),
         (("-o", "OUT.md", "--metrics", "./OUT.md"), "is the same file as -o OUT.md"),
         (("-o", "OUT.md", "--manifest", "m", "--metrics", "m"), "is the same file as --manifest m"),
         (("--metrics", "-"), "already gets the context"),

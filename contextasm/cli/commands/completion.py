@@ -71,7 +71,7 @@ def _shell_of_person() -> Shell:
         if shell == name:
             return shell
     what = f"there is no script for the shell {name}" if name else "SHELL is not set"
-    raise ContextasmError("completion", what, "name bash, zsh or fish, such as `ctxasm completion bash`")
+    raise ContextasmError("completion", what, "name bash, zsh or fish, for example with `ctxasm completion bash`")
 
 
 def _script(shell: Shell) -> str:

@@ -45,9 +45,9 @@ def memory(
 ) -> None:
     """List memories, drafts included, set their status, or verify that they are still true.
 
-    You can approve drafts, and deprecate or complete active and approved memories. Only active and approved memories
-    get into a context. `verify` sets the field `verified` to today, which counts as the memory's latest date. Either
-    all named memories change, or none.
+    You can approve a draft. You can deprecate or complete a memory that is active or approved. Only active and approved
+    memories get into a context. `verify` sets the field `verified` to today, which counts as the memory's latest date.
+    Either all named memories change, or none.
     """
     require_known(action, ACTIONS, "memory", "action")
     if (action == "list") == bool(names):

@@ -77,7 +77,10 @@ class Options(NamedTuple):
     entity_types: Annotated[Texts, Flag("Show only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
     task: Annotated[Text, Flag("Show only events of this task.", "ID", completed="task")] = None
     exclude: Annotated[
-        Texts, Flag("Leave out fragments with this id, or these files; repeatable.", "ID|GLOB", completed="memory")
+        Texts,
+        Flag(
+            "Leave out the fragment with this id, or the files that match; repeatable.", "ID|GLOB", completed="memory"
+        ),
     ] = ()
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
     show_expired: Annotated[bool, Flag("Also show memories that are expired or not valid yet, with a label.")] = False
@@ -85,7 +88,7 @@ class Options(NamedTuple):
     min_score: Annotated[Text, Flag("Leave out fragments with a score below N (0 to 1).", "N")] = None
     deadline: Annotated[Text, Flag("Leave out layers that take longer than MS milliseconds.", "MS")] = None
     additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
-    request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
+    request_id: Annotated[Text, Flag("A name for this request, which records and metrics contain.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
     format: Annotated[
         Text,

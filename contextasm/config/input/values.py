@@ -68,9 +68,9 @@ def is_number(value: object, least: float, most: float) -> TypeGuard[float]:
 
 
 def wrong_number(value: object, where: str, kind: str, hint: str) -> ContextasmError:
-    """The error of a value that is not a number of this kind; the hint for a number in quotes is to leave them out."""
+    """The error of a value that is not a number of this kind; the hint for a number in quotes is to remove them."""
     if isinstance(value, str) and value[-1:].isdigit():
-        return ContextasmError(where, f'"{value}" is not {kind}', f"{hint}, without quotes")
+        return ContextasmError(where, f'"{value}" is text, and not {kind}', f"remove the quotes, and {hint}")
     return ContextasmError(where, f"`{value}` is not {kind}", hint)
 
 
