@@ -37,7 +37,9 @@ NO_FILE = "import"
 MOST_BELOW = 100
 """Folders below the session's whose files are looked at."""
 
-_PASSED_HINT = "put a space on both sides of it, and give it an ending such as .md"
+_PASSED_HINT = (
+    "put a space on both sides of it, with no comma or full stop next to it, and give it an ending such as .md"
+)
 
 
 class UnreadFile(NamedTuple):
