@@ -216,7 +216,7 @@ def test_reading_goes_on_while_the_server_is_away(database: Database, root: Path
 def test_a_machine_without_a_replica_says_that_there_is_none(database: Database, root: Path) -> None:
     for words in ((*BUILD, "--strict"), (*BUILD, "--strict", "--offline")):
         result = database.ctxasm(root, *words, **AWAY)
-        assert (result.code, "it has no replica yet" in result.err) == (1, True)
+        assert (result.code, "there is no replica yet" in result.err) == (1, True)
 
 
 def test_nothing_is_lost_in_silence_while_the_server_is_away(database: Database, root: Path) -> None:

@@ -66,7 +66,7 @@ def test_of_several_states_all_change_or_none(database: Database, root: Path) ->
     (root / "agents/luna/memories").mkdir()
     (root / "agents/luna/memories/x.md").write_text("- mine {id=mine}\n")
     refused = database.ctxasm(root, "memory", "deprecate", "mine", "2-booth", "1-launch")
-    assert (refused.code, "1-launch: is draft" in refused.err) == (1, True)
+    assert (refused.code, "memory `1-launch`: has the status draft" in refused.err) == (1, True)
     assert database.ctxasm(root, "memory", "deprecate", "mine", "2-booth").code == 0
     assert (states(database), "status=deprecated" in (root / "agents/luna/memories/x.md").read_text()) == (
         {"1-launch": "draft", "2-booth": "deprecated"},
@@ -117,7 +117,7 @@ def test_an_import_of_another_program_goes_to_the_table(database: Database, root
 def test_an_import_that_is_refused_stores_nothing(database: Database, root: Path) -> None:
     lines = '{"id": "first", "text": "x"}\n{"id": "2-booth", "text": "other words"}\n'
     result = database.inside(root, "import", "jsonl", "-", "-t", "q1", "--update", stdin=lines)
-    assert (result.code, "the role that stored it" in result.err) == (2, True)
+    assert (result.code, "only that role can change its text" in result.err) == (2, True)
     assert [*states(database)] == ["1-launch", "2-booth"]
 
 

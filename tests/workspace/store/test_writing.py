@@ -287,7 +287,7 @@ def test_what_a_reinforced_memory_supersedes_grows_whoever_stored_it(database: D
 def test_a_tag_that_nobody_sees_is_refused_and_named(database: Database, root: Path) -> None:
     result = database.ctxasm(root, "remember", "-t", "q1", "Some text", "--tag", "\u200b")
     assert result.code == 2
-    assert "'\\u200b' of its tags would not be read as it is" in result.err
+    assert "'\\u200b' of its tags would be read differently" in result.err
     database.add("luna's", id="'luna-1'", status="'deprecated'")
     with pytest.raises(errors.CheckViolation):
         database.run("UPDATE ctxasm.memory SET tags = tags || array[U&'\\200B'] WHERE id LIKE '%-luna-1'", role="kenji")
