@@ -133,7 +133,7 @@ def test_a_link_out_of_the_workspace_is_refused(root: Path, tmp_path_factory: py
 def test_no_output_is_written_over_feedback(root: Path) -> None:
     assert inside("feedback", record(root), "--useful", "a", "-q", *DAY, cwd=root).code == 0
     before = (root / LINES).read_bytes()
-    refused(inside("build", *DAY, "-o", LINES, cwd=root), "ctxasm keeps")
+    refused(inside("build", *DAY, "-o", LINES, cwd=root), "is for feedback on builds")
     assert (root / LINES).read_bytes() == before
 
 
