@@ -70,7 +70,8 @@ def session_of_history(text: str, problems: list[Problem]) -> tuple[str, str]:
         else:
             events.append(entry)
     for call, event in read.results:
-        event.update({KEY: True} if call in read.private_calls else {})
+        if call in read.private_calls:
+            event[KEY] = True
     read.unread["call without a result"] += len(read.calls.keys() - {call for call, _ in read.results})
     thinking = sum(read.unread.pop(kind, 0) for kind in _THINKING)
     if counts := [f"{kind} ({count:,})" for kind, count in sorted(read.unread.items()) if count]:
@@ -111,7 +112,8 @@ def _events_of_message(message: Mapping[str, object], read: _Read, *, is_private
             arguments = _arguments(_first(part, "arguments", "input", "action", "operation"))
             call = str(_first(part, "call_id", "id"))
             read.calls[call] = part.get("name", kind), arguments
-            read.private_calls.update([call] if is_private else [])
+            if is_private:
+                read.private_calls.add(call)
         elif kind == "tool_result" or kind.removesuffix("_output") in _ITEM_CALLS:
             yield _result(_first(part, "tool_use_id", "call_id", "id"), _first(part, "content", "output"), read)
         elif role in {"system", "developer"}:
